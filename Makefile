@@ -1,0 +1,92 @@
+# Every target makes the virtual environment and installs what it needs by itself:
+# a machine with python3 (3.11 or later), git and make is enough.
+
+VENV    ?= .venv
+WORKERS ?= 2
+MINUTES ?= 5
+# Further arguments for the tool behind a target: make test ARGS="tests/filter -x"
+ARGS    ?=
+
+BIN       := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+# Where interpreters are looked for. `make PYTHON=/path/to/python3 …` names one instead.
+PYENV      := $(wildcard $(HOME)/.pyenv/versions/*/bin/python3)
+VERSIONED  := python3.11 python3.12 python3.13 python3.14 python3.15
+CANDIDATES := $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python3.14 python3.15 $(PYENV))
+# Prints "3.x" when the interpreter is new enough and able to make virtual environments.
+VERSION_OF := import ensurepip, sys, venv; sys.version_info < (3, 11) and sys.exit(1); \
+	sys.implementation.name == "cpython" or sys.exit(1); print("%d.%d" % sys.version_info[:2])
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-heavy test-all lint format types docs bench fuzz clean
+
+help: ## This list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+demo: $(INSTALLED) ## The main job on real input: index, search, filter, compare with PostgreSQL
+	$(BIN)/vecstore demo $(ARGS)
+
+test: $(INSTALLED) ## Tests and doctests, without the long ones
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not heavy" --doctest-modules $(or $(ARGS),vecstore tests)
+
+test-heavy: $(INSTALLED) ## The long figures: many examples, large data, minutes of threads
+	HYPOTHESIS_PROFILE=heavy $(BIN)/python -m pytest -m heavy --timeout 3600 $(or $(ARGS),tests)
+
+test-all: ## `make test` on every CPython from 3.11 on that this machine has
+	@seen=; failed=; \
+	for candidate in $(VERSIONED) $(PYENV) python3; do \
+	  version=$$("$$candidate" -c '$(VERSION_OF)' 2>/dev/null) || continue; \
+	  case " $$seen " in *" $$version "*) continue ;; esac; \
+	  seen="$$seen $$version"; \
+	  echo "== Python $$version"; \
+	  $(MAKE) --no-print-directory test PYTHON="$$candidate" VENV=".venv-$$version" || failed="$$failed $$version"; \
+	done; \
+	test -n "$$seen" || { echo "No CPython 3.11 or later was found."; exit 1; }; \
+	echo "== Tested on:$$seen. Failed on:$${failed:- none}"; \
+	test -z "$$failed"
+
+lint: $(INSTALLED) ## ruff: rules and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(INSTALLED) ## Let ruff mend what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(INSTALLED) ## mypy, strict, on the package
+	$(BIN)/mypy $(ARGS)
+
+docs: $(INSTALLED) ## The documentation site, into site/
+	$(BIN)/mkdocs build --strict
+
+# Two variables that choose or trim OpenBLAS kernels would measure another library than users run.
+bench: $(INSTALLED) ## Benchmarks, printed as ratios within one run
+	env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE $(BIN)/python -m benchmarks $(ARGS)
+
+fuzz: $(INSTALLED) ## Random filters on every engine for MINUTES=5; prints the seed
+	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) $(ARGS)
+
+clean: ## Remove what builds and tools left behind (the environments stay)
+	rm -rf build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find vecstore tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+$(BIN)/python:
+	@for candidate in $(CANDIDATES); do \
+	  version=$$("$$candidate" -c '$(VERSION_OF)' 2>/dev/null) || continue; \
+	  echo "Making $(VENV) with Python $$version"; \
+	  "$$candidate" -m venv $(VENV) && exit 0; \
+	  rm -rf $(VENV); exit 1; \
+	done; \
+	echo "vecstore needs CPython 3.11 or later, with its venv and ensurepip modules; none of these is one:"; \
+	echo "  $(CANDIDATES)"; \
+	echo "Install one (Debian and Ubuntu: python3 and python3-venv), or name it: make PYTHON=/path/to/python3"; \
+	exit 1
+
+# An environment that is already there is kept, and installed on top of.
+# pip knows dependency groups from 25.1 on, later than what many a Python brings along.
+$(INSTALLED): pyproject.toml | $(BIN)/python
+	@echo "Installing into $(VENV) (about a minute the first time)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all]' --group dev
+	@touch $@

@@ -1,0 +1,126 @@
+"""One filter language and one store API over every vector database.
+
+Names are loaded on first use: importing the package loads neither numpy, nor the parser, nor
+any backend client.
+
+Example:
+    >>> import vecstore
+    >>> vecstore.parse("year >= 2020 AND country == 'BG'").matches({"year": 2021, "country": "BG"})
+    True
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vecstore.errors import (
+        BackendError,
+        BackendNotInstalledError,
+        ConfigurationError,
+        DialectNotFoundError,
+        DimensionMismatchError,
+        DocumentError,
+        DuplicateDocumentError,
+        EmbeddingError,
+        FilterError,
+        FilterLimitError,
+        FilterSyntaxError,
+        FilterTypeError,
+        SchemaMismatchError,
+        ScopeError,
+        StoreClosedError,
+        StoreFileError,
+        UnsupportedFilterError,
+        VecstoreError,
+    )
+    from vecstore.filter.ast import Expression, Group
+    from vecstore.filter.builder import F, FilterBuilder
+    from vecstore.filter.limits import Limits
+    from vecstore.filter.op import Op
+    from vecstore.filter.operand import Key, Value
+    from vecstore.filter.span import Span
+    from vecstore.filter.values import Kind, clean_metadata
+    from vecstore.grammar.parser import parse
+
+__version__ = "0.1.0"
+
+_LOCATIONS = {
+    "BackendError": "vecstore.errors",
+    "BackendNotInstalledError": "vecstore.errors",
+    "ConfigurationError": "vecstore.errors",
+    "DialectNotFoundError": "vecstore.errors",
+    "DimensionMismatchError": "vecstore.errors",
+    "DocumentError": "vecstore.errors",
+    "DuplicateDocumentError": "vecstore.errors",
+    "EmbeddingError": "vecstore.errors",
+    "Expression": "vecstore.filter.ast",
+    "F": "vecstore.filter.builder",
+    "FilterBuilder": "vecstore.filter.builder",
+    "FilterError": "vecstore.errors",
+    "FilterLimitError": "vecstore.errors",
+    "FilterSyntaxError": "vecstore.errors",
+    "FilterTypeError": "vecstore.errors",
+    "Group": "vecstore.filter.ast",
+    "Key": "vecstore.filter.operand",
+    "Kind": "vecstore.filter.values",
+    "Limits": "vecstore.filter.limits",
+    "Op": "vecstore.filter.op",
+    "SchemaMismatchError": "vecstore.errors",
+    "ScopeError": "vecstore.errors",
+    "Span": "vecstore.filter.span",
+    "StoreClosedError": "vecstore.errors",
+    "StoreFileError": "vecstore.errors",
+    "UnsupportedFilterError": "vecstore.errors",
+    "Value": "vecstore.filter.operand",
+    "VecstoreError": "vecstore.errors",
+    "clean_metadata": "vecstore.filter.values",
+    "parse": "vecstore.grammar.parser",
+}
+
+__all__ = [
+    "BackendError",
+    "BackendNotInstalledError",
+    "ConfigurationError",
+    "DialectNotFoundError",
+    "DimensionMismatchError",
+    "DocumentError",
+    "DuplicateDocumentError",
+    "EmbeddingError",
+    "Expression",
+    "F",
+    "FilterBuilder",
+    "FilterError",
+    "FilterLimitError",
+    "FilterSyntaxError",
+    "FilterTypeError",
+    "Group",
+    "Key",
+    "Kind",
+    "Limits",
+    "Op",
+    "SchemaMismatchError",
+    "ScopeError",
+    "Span",
+    "StoreClosedError",
+    "StoreFileError",
+    "UnsupportedFilterError",
+    "Value",
+    "VecstoreError",
+    "clean_metadata",
+    "parse",
+]
+
+
+def __getattr__(name: str) -> Any:
+    location = _LOCATIONS.get(name)
+    if location is None:
+        raise AttributeError(f"module 'vecstore' has no attribute {name!r}")
+    value = getattr(import_module(location), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

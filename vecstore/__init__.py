@@ -15,6 +15,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from vecstore.dialects.base import Dialect
+    from vecstore.dialects.registry import compile_filter, dialect_names, get_dialect
     from vecstore.errors import (
         BackendError,
         BackendNotInstalledError,
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     )
     from vecstore.filter.ast import Expression, Group
     from vecstore.filter.builder import F, FilterBuilder
+    from vecstore.filter.convert import Capabilities, Compiled, FilterConverter
     from vecstore.filter.limits import Limits
     from vecstore.filter.op import Op
     from vecstore.filter.operand import Key, Value
@@ -49,7 +52,10 @@ __version__ = "0.1.0"
 _LOCATIONS = {
     "BackendError": "vecstore.errors",
     "BackendNotInstalledError": "vecstore.errors",
+    "Capabilities": "vecstore.filter.convert",
+    "Compiled": "vecstore.filter.convert",
     "ConfigurationError": "vecstore.errors",
+    "Dialect": "vecstore.dialects.base",
     "DialectNotFoundError": "vecstore.errors",
     "DimensionMismatchError": "vecstore.errors",
     "DocumentError": "vecstore.errors",
@@ -58,6 +64,7 @@ _LOCATIONS = {
     "Expression": "vecstore.filter.ast",
     "F": "vecstore.filter.builder",
     "FilterBuilder": "vecstore.filter.builder",
+    "FilterConverter": "vecstore.filter.convert",
     "FilterError": "vecstore.errors",
     "FilterLimitError": "vecstore.errors",
     "FilterSyntaxError": "vecstore.errors",
@@ -76,13 +83,19 @@ _LOCATIONS = {
     "Value": "vecstore.filter.operand",
     "VecstoreError": "vecstore.errors",
     "clean_metadata": "vecstore.filter.values",
+    "compile_filter": "vecstore.dialects.registry",
+    "dialect_names": "vecstore.dialects.registry",
+    "get_dialect": "vecstore.dialects.registry",
     "parse": "vecstore.grammar.parser",
 }
 
 __all__ = [
     "BackendError",
     "BackendNotInstalledError",
+    "Capabilities",
+    "Compiled",
     "ConfigurationError",
+    "Dialect",
     "DialectNotFoundError",
     "DimensionMismatchError",
     "DocumentError",
@@ -91,6 +104,7 @@ __all__ = [
     "Expression",
     "F",
     "FilterBuilder",
+    "FilterConverter",
     "FilterError",
     "FilterLimitError",
     "FilterSyntaxError",
@@ -109,6 +123,9 @@ __all__ = [
     "Value",
     "VecstoreError",
     "clean_metadata",
+    "compile_filter",
+    "dialect_names",
+    "get_dialect",
     "parse",
 ]
 

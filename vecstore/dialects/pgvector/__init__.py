@@ -1,0 +1,5 @@
+"""PostgreSQL with pgvector: metadata in one JSONB column."""
+
+from vecstore.dialects.pgvector.dialect import Pgvector
+
+__all__ = ["Pgvector"]

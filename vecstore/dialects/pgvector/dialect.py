@@ -1,0 +1,198 @@
+"""Filters as SQL over one JSONB column; every key and value is a bound parameter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
+
+from vecstore.dialects.base import Dialect
+from vecstore.dialects.pgvector.layout import encode_json, nested
+from vecstore.errors import ConfigurationError
+from vecstore.filter.ast import Expression
+from vecstore.filter.convert import Capabilities, Compiled
+from vecstore.filter.op import Op
+
+ParamStyle = Literal["pyformat", "format", "named", "numeric_dollar"]
+
+_MAX_PARAMETERS = 65_535
+_ORDER = {Op.GT: ">", Op.GTE: ">=", Op.LT: "<", Op.LTE: "<="}
+_STYLES: dict[str, tuple[str, str]] = {
+    # How a parameter with its cast is written, from its position counted from 0.
+    "pyformat": ("%(p{index})s", "{bound}::{type}"),
+    "format": ("%s", "{bound}::{type}"),
+    # A colon right behind a named parameter would be read as part of it.
+    "named": (":p{index}", "CAST({bound} AS {type})"),
+    "numeric_dollar": ("${number}", "{bound}::{type}"),
+}
+
+
+class Bound(NamedTuple):
+    """A parameter on its way into the SQL text."""
+
+    value: str | list[str]
+    type: str
+
+
+SqlPart = list[str | Bound]
+
+
+@dataclass(frozen=True, slots=True)
+class Pgvector(Dialect[SqlPart]):
+    """PostgreSQL 13 and later, metadata in a JSONB column.
+
+    Args:
+        column: Name of the JSONB column; a tuple qualifies it: ``("d", "metadata")``.
+        paramstyle: ``"pyformat"`` writes ``%(p0)s`` and gives a dict (psycopg), ``"format"``
+            ``%s`` and a tuple (psycopg), ``"named"`` ``:p0`` and a dict (SQLAlchemy ``text``),
+            ``"numeric_dollar"`` ``$1`` and a tuple (asyncpg).
+
+    Raises:
+        ConfigurationError: For a column name that SQL cannot hold or an unknown paramstyle.
+
+    Example:
+        >>> compiled = Pgvector(column="meta").compile("country == 'BG'")
+        >>> compiled.query
+        '"meta" @> ANY(%(p0)s::text[]::jsonb[])'
+        >>> compiled.params
+        {'p0': ['{"country":"BG"}', '{"country":["BG"]}']}
+    """
+
+    name: ClassVar[str] = "pgvector"
+
+    column: str | tuple[str, ...] = "metadata"
+    paramstyle: ParamStyle = "pyformat"
+
+    def __post_init__(self) -> None:
+        if self.paramstyle not in _STYLES:
+            raise ConfigurationError(
+                f"unknown paramstyle {self.paramstyle!r}; one of {', '.join(_STYLES)}"
+            )
+        names = (self.column,) if isinstance(self.column, str) else self.column
+        for name in names or ("",):
+            if not isinstance(name, str) or not name or "\0" in name:
+                raise ConfigurationError(f"a column name is non-empty text, not {name!r}")
+            if self.paramstyle == "named" and (":" in name or "\\" in name):
+                raise ConfigurationError(
+                    f"the column name {name!r} holds a character that paramstyle 'named' would "
+                    "read as a parameter; use another paramstyle"
+                )
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Everything, within the sizes that the server takes."""
+        return _CAPABILITIES
+
+    def all_of(self, parts: list[SqlPart]) -> SqlPart:
+        """``(a AND b ...)``."""
+        return _joined(parts, " AND ")
+
+    def any_of(self, parts: list[SqlPart]) -> SqlPart:
+        """``(a OR b ...)``."""
+        return _joined(parts, " OR ")
+
+    def compare(self, atom: Expression) -> SqlPart:
+        """Containment for (in)equality, a guarded comparison for an ordering."""
+        symbol = _ORDER.get(atom.op)
+        if symbol is None:
+            return self.member(atom)
+        literal = atom.value.items[0]
+        value = self._step(atom)
+        typed: SqlPart = ["(jsonb_typeof(", *value, ") = "]
+        if isinstance(literal, str):
+            text = self._step(atom, last="->>")
+            # COLLATE "C" compares by code point whatever the database's own collation is.
+            return [*typed, "'string' AND (", *text, f') COLLATE "C" {symbol} ',
+                    Bound(literal, "text"), ")"]  # fmt: skip
+        return [*typed, "'number' AND (", *value, f") {symbol} ",
+                Bound(encode_json(literal), "jsonb"), ")"]  # fmt: skip
+
+    def member(self, atom: Expression) -> SqlPart:
+        """The document contains the value at the key, or a list that holds it."""
+        path = atom.key.path
+        candidates = [
+            nested(path, item, in_list=in_list)
+            for item in atom.value.items
+            for in_list in (False, True)
+        ]
+        contained: SqlPart = [
+            self._column(), " @> ANY(", Bound(candidates, "text[]::jsonb[]"), ")"
+        ]  # fmt: skip
+        if atom.op in (Op.EQ, Op.IN):
+            return contained
+        # IS NOT TRUE rather than NOT: a NULL column is a document without the key.
+        return ["(", *contained, ") IS NOT TRUE"]
+
+    def null(self, atom: Expression) -> SqlPart:
+        """Missing, null and ``[]`` are one thing."""
+        negation = "" if atom.op is Op.ISNULL else "NOT "
+        return [
+            "coalesce(", *self._step(atom), ", 'null'::jsonb) ",
+            f"{negation}IN ('null'::jsonb, '[]'::jsonb)",
+        ]  # fmt: skip
+
+    def finish(self, part: SqlPart) -> Compiled:
+        """Number the parameters in the order in which they stand."""
+        bound = [piece for piece in part if isinstance(piece, Bound)]
+        if len(bound) > _MAX_PARAMETERS:
+            raise self.refuse(
+                None,
+                f"it binds at most {_MAX_PARAMETERS:,} parameters, not {len(bound):,}",
+                "use IN for many values of one key",
+            )
+        marker, cast = _STYLES[self.paramstyle]
+        sql: list[str] = []
+        index = 0
+        for piece in part:
+            if isinstance(piece, Bound):
+                written = marker.format(index=index, number=index + 1)
+                type_name = piece.type
+                for step in type_name.split("::"):
+                    written = cast.format(bound=written, type=step)
+                sql.append(written)
+                index += 1
+            else:
+                sql.append(piece)
+        values = [piece.value for piece in bound]
+        params: Any = tuple(values)
+        if self.paramstyle in ("pyformat", "named"):
+            params = {f"p{number}": value for number, value in enumerate(values)}
+        return Compiled(self.name, "".join(sql), params)
+
+    def everything(self) -> Compiled:
+        """``TRUE``."""
+        return Compiled(self.name, "TRUE", self._no_params(), matches_all=True)
+
+    def nothing(self) -> Compiled:
+        """``FALSE``."""
+        return Compiled(self.name, "FALSE", self._no_params(), matches_nothing=True)
+
+    def _no_params(self) -> Any:
+        return {} if self.paramstyle in ("pyformat", "named") else ()
+
+    def _column(self) -> str:
+        names = (self.column,) if isinstance(self.column, str) else self.column
+        quoted = ".".join(['"' + name.replace('"', '""') + '"' for name in names])
+        if self.paramstyle in ("pyformat", "format"):
+            return quoted.replace("%", "%%")
+        return quoted
+
+    def _step(self, atom: Expression, last: str = "->") -> SqlPart:
+        """Step into objects one key at a time; a path operator would also enter lists."""
+        *outer, final = atom.key.path
+        steps: SqlPart = [self._column()]
+        for segment in outer:
+            steps += [" -> ", Bound(segment, "text")]
+        return [*steps, f" {last} ", Bound(final, "text")]
+
+
+_CAPABILITIES = Capabilities(max_depth=1_000)
+
+
+def _joined(parts: list[SqlPart], joint: str) -> SqlPart:
+    result: SqlPart = ["("]
+    for number, part in enumerate(parts):
+        if number:
+            result.append(joint)
+        result += part
+    result.append(")")
+    return result

@@ -1,0 +1,133 @@
+"""Finding dialects by name: our own from a table, others from entry points."""
+
+from __future__ import annotations
+
+import sys
+from difflib import get_close_matches
+from functools import lru_cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from vecstore.dialects.base import Dialect, FilterInput
+from vecstore.errors import ConfigurationError, DialectNotFoundError
+from vecstore.filter.convert import Compiled
+from vecstore.filter.limits import DEFAULT_LIMITS, Limits
+
+ENTRY_POINT_GROUP = "vecstore.dialects"
+
+_BUILT_IN = {
+    "pgvector": "vecstore.dialects.pgvector.dialect:Pgvector",
+}
+
+
+def dialect_names() -> list[str]:
+    """Names of all dialects that can be compiled to, sorted.
+
+    Example:
+        >>> "pgvector" in dialect_names()
+        True
+    """
+    return sorted({*_BUILT_IN, *_plug_ins(tuple(sys.path))})
+
+
+def get_dialect(name: str) -> type[Dialect[Any]]:
+    """The class of a dialect.
+
+    Args:
+        name: As listed by :func:`dialect_names`.
+
+    Raises:
+        DialectNotFoundError: If there is none; the text suggests the closest name.
+        ConfigurationError: If two distributions offer the name.
+        ImportError: If a plug-in cannot be imported; it never disappears silently.
+
+    Example:
+        >>> get_dialect("pgvector").__name__
+        'Pgvector'
+    """
+    if not isinstance(name, str):
+        raise TypeError(
+            f"a dialect is given by name or as a Dialect object, not {type(name).__name__}"
+        )
+    # Our own names are not looked up among the plug-ins: scanning every installed
+    # distribution costs more than importing the dialect.
+    location = _BUILT_IN.get(name)
+    if location is None:
+        return _load_plug_in(name)
+    module, _, attribute = location.partition(":")
+    dialect: type[Dialect[Any]] = getattr(import_module(module), attribute)
+    return dialect
+
+
+def compile_filter(
+    filter: FilterInput,
+    dialect: str | Dialect[Any],
+    *,
+    limits: Limits | None = DEFAULT_LIMITS,
+    **options: Any,
+) -> Compiled:
+    """Compile a filter for a backend, named or given as a dialect object.
+
+    Args:
+        filter: Text, an expression, or None for no filter.
+        dialect: A name with ``options``, or a dialect object that carries its own.
+        limits: Bounds on the filter's size; None lifts them.
+        **options: Options of the named dialect.
+
+    Raises:
+        DialectNotFoundError: If no dialect has that name.
+        TypeError: For an option that the dialect does not have; the text lists those it has.
+        FilterError: If the filter cannot be read, or not be answered exactly.
+
+    Example:
+        >>> compiled = compile_filter("year >= 2020", "pgvector", column="meta")
+        >>> compiled.params
+        {'p0': 'year', 'p1': 'year', 'p2': '2020'}
+    """
+    if isinstance(dialect, Dialect):
+        if options:
+            raise TypeError(
+                f"options go to a dialect given by name; this {type(dialect).__name__} has its own"
+            )
+        return dialect.compile(filter, limits=limits)
+    return get_dialect(dialect)(**options).compile(filter, limits=limits)
+
+
+def _load_plug_in(name: str) -> type[Dialect[Any]]:
+    point = _plug_ins(tuple(sys.path)).get(name)
+    if point is None:
+        known = dialect_names()
+        close = get_close_matches(name.lower(), known, n=1)
+        suggestion = f"; did you mean {close[0]!r}?" if close else ""
+        raise DialectNotFoundError(
+            f"there is no dialect {name!r}{suggestion} (known: {', '.join(known)})"
+        )
+    loaded = point.load()
+    if not (isinstance(loaded, type) and issubclass(loaded, Dialect)):
+        raise ConfigurationError(
+            f"the entry point {point.value!r} for the dialect {name!r} is no subclass of "
+            "vecstore.dialects.Dialect"
+        )
+    return loaded
+
+
+@lru_cache(maxsize=4)
+def _plug_ins(path: tuple[str, ...]) -> dict[str, EntryPoint]:
+    """The plug-ins found along ``path``, by name.
+
+    Raises:
+        ConfigurationError: If a name is offered twice, or is one of our own.
+    """
+    found: dict[str, EntryPoint] = {}
+    owners = dict.fromkeys(_BUILT_IN, "vecstore-dialects")
+    for point in entry_points(group=ENTRY_POINT_GROUP):
+        owner = point.dist.name if point.dist is not None else "an unnamed distribution"
+        rival = owners.setdefault(point.name, owner)
+        if point.name in _BUILT_IN or rival != owner:
+            raise ConfigurationError(
+                f"the dialect {point.name!r} is offered by two distributions, {rival} and "
+                f"{owner}; uninstall one: pip uninstall {owner}"
+            )
+        found[point.name] = point
+    return found

@@ -1,0 +1,365 @@
+"""Tree -> backend query: the one walk that every dialect shares.
+
+A dialect states as data what its engine can answer exactly (:class:`Capabilities`) and fills in
+one hook for each construct. What it does not state is refused here, before a hook is called,
+so that nothing falls through silently.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final, Generic, TypeVar
+
+from vecstore.errors import FilterError, UnsupportedFilterError
+from vecstore.filter.ast import Expression, Key
+from vecstore.filter.normalize import fold_empty_list, simplify
+from vecstore.filter.op import LOGICAL, MEMBERSHIPS, NULL_TESTS, ORDERINGS, Op
+from vecstore.filter.values import Kind, Scalar, kind_of
+
+Part = TypeVar("Part")
+"""What a dialect builds for each construct: a piece of SQL, a dict, a node."""
+
+SAFE_DOUBLE: Final = 2**53 - 1
+"""Largest integer that a float64 engine keeps apart from both of its neighbours."""
+
+_SCALARS = frozenset({Kind.BOOL, Kind.NUMBER, Kind.STRING})
+_ORDERED = frozenset({Kind.NUMBER, Kind.STRING})
+
+ALL_LITERALS: Final[Mapping[Op, frozenset[Kind]]] = {
+    Op.EQ: _SCALARS,
+    Op.NE: _SCALARS,
+    Op.IN: _SCALARS,
+    Op.NIN: _SCALARS,
+    **dict.fromkeys(sorted(ORDERINGS, key=lambda op: op.value), _ORDERED),
+    Op.ISNULL: frozenset(),
+    Op.ISNOTNULL: frozenset(),
+}
+"""Every operator of the language with every kind of literal it may meet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a backend cannot answer something exactly, and what to do instead."""
+
+    reason: str
+    remedy: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRule:
+    """Which key segments an engine can address.
+
+    Attributes:
+        pattern: What a whole segment must match.
+        refusal: Told to the user when it does not.
+    """
+
+    pattern: re.Pattern[str]
+    refusal: Refusal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What a dialect answers exactly; everything else is refused.
+
+    Attributes:
+        literals: The operators (AND, OR and NOT aside, which every dialect has) and the kinds of
+            literal each may stand before; for IN and NOT IN the kinds of the list's elements.
+        refusals: Better words for what ``literals`` leaves out.
+        nested_keys: Whether a key may step into objects, or why not.
+        key_rule: Which key segments can be addressed, or None for any.
+        max_key_bytes: Longest whole key in UTF-8, segments joined by one byte, or None.
+        max_number: Largest magnitude of a number that is compared exactly, or None.
+        max_string_bytes: Longest string literal in UTF-8, or None.
+        max_list: Most literals in one list, or None.
+        max_depth: Most levels of AND and OR after NOT is pushed down, or None.
+        max_atoms: Most comparisons and null tests in a filter, or None.
+    """
+
+    literals: Mapping[Op, frozenset[Kind]] = field(default_factory=lambda: ALL_LITERALS)
+    refusals: Mapping[tuple[Op, Kind | None], Refusal] = field(default_factory=dict)
+    nested_keys: bool | Refusal = True
+    key_rule: KeyRule | None = None
+    max_key_bytes: int | None = None
+    max_number: int | None = None
+    max_string_bytes: int | None = None
+    max_list: int | None = None
+    max_depth: int | None = None
+    max_atoms: int | None = None
+
+
+NO_QUERY: Final = object()
+"""Stands for the query of a filter that matches nothing where an engine cannot say so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A filter in the language of one backend.
+
+    Attributes:
+        dialect: Name of the dialect.
+        params: Bound parameters, for dialects that bind; a tuple or a dict.
+        matches_all: True when the filter selects every document: leave it out of the call.
+        matches_nothing: True when the filter selects no document: no call is needed.
+
+    Example:
+        >>> from vecstore import compile_filter
+        >>> compiled = compile_filter("year > 2020", "qdrant")
+        >>> compiled.matches_all, compiled.matches_nothing
+        (False, False)
+    """
+
+    dialect: str
+    native: Any
+    params: Any = ()
+    matches_all: bool = False
+    matches_nothing: bool = False
+
+    @property
+    def query(self) -> Any:
+        """The native query, safe to run as it is.
+
+        Raises:
+            FilterError: If the filter matches nothing and the engine has no such query; look at
+                ``matches_nothing`` first.
+        """
+        if self.native is NO_QUERY:
+            raise FilterError(
+                f"this filter matches no document, and {self.dialect} has no query for that",
+                hint="test .matches_nothing first and skip the call",
+            )
+        return self.native
+
+    def __str__(self) -> str:
+        if self.native is NO_QUERY:
+            return "(matches nothing: no call needed)"
+        if isinstance(self.native, str):
+            shown = self.native or "(no filter)"
+        elif isinstance(self.native, dict | list):
+            shown = json.dumps(self.native, ensure_ascii=False, indent=2)
+        else:
+            shown = str(self.native)
+        if not self.params:
+            return shown
+        pairs = self.params.items() if isinstance(self.params, dict) else enumerate(self.params, 1)
+        return "\n".join([shown, *[f"  {name} = {value!r}" for name, value in pairs]])
+
+
+class FilterConverter(ABC, Generic[Part]):
+    """The template method that turns an expression into a backend's query.
+
+    Subclasses name themselves, declare ``capabilities`` and write the hooks. A hook gets atoms
+    that the capabilities allow, in a tree of AND and OR without NOT, and returns a predicate
+    that is true exactly where the atom is TRUE by the rules of the language; how the predicate
+    treats FALSE and UNKNOWN is its own affair, since nothing negates it afterwards.
+    """
+
+    name: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def capabilities(self) -> Capabilities:
+        """What this dialect, with its options, answers exactly."""
+
+    @abstractmethod
+    def all_of(self, parts: list[Part]) -> Part:
+        """AND of two or more parts."""
+
+    @abstractmethod
+    def any_of(self, parts: list[Part]) -> Part:
+        """OR of two or more parts."""
+
+    @abstractmethod
+    def compare(self, atom: Expression) -> Part:
+        """EQ, NE, GT, GTE, LT or LTE of ``atom.key`` with the scalar ``atom.value``."""
+
+    @abstractmethod
+    def member(self, atom: Expression) -> Part:
+        """IN or NIN of ``atom.key`` with the non-empty list ``atom.value``."""
+
+    @abstractmethod
+    def null(self, atom: Expression) -> Part:
+        """ISNULL or ISNOTNULL of ``atom.key``."""
+
+    @abstractmethod
+    def finish(self, part: Part) -> Compiled:
+        """Wrap the part that stands for the whole filter."""
+
+    @abstractmethod
+    def everything(self) -> Compiled:
+        """The query for a filter that is TRUE on every document."""
+
+    @abstractmethod
+    def nothing(self) -> Compiled:
+        """The query for a filter that is TRUE on no document, or :data:`NO_QUERY` in it."""
+
+    def fold(self, atom: Expression) -> bool | None:
+        """Decide an atom without a document: True, False, or None when it depends.
+
+        Dialects with declared key types add what those make impossible.
+        """
+        return fold_empty_list(atom)
+
+    def kinds(self, atom: Expression) -> frozenset[Kind] | None:
+        """The kinds of literal allowed at this atom; None refuses the operator.
+
+        Dialects with declared keys answer by key, others by the table.
+        """
+        return self.capabilities.literals.get(atom.op)
+
+    def check(self, atom: Expression) -> None:
+        """Refuse what the capabilities cannot state as data; nothing by default.
+
+        Raises:
+            UnsupportedFilterError: Best built with :meth:`refuse`.
+        """
+
+    def convert(self, expression: Expression) -> Compiled:
+        """Push NOT down, check, and build the query from the atoms upwards.
+
+        Raises:
+            UnsupportedFilterError: If the backend cannot answer the filter exactly.
+        """
+        simple = simplify(expression, self.fold)
+        if isinstance(simple, bool):
+            return self.everything() if simple else self.nothing()
+        self._check_size(simple)
+        return self.finish(self._build(simple))
+
+    def refuse(
+        self, atom: Expression | None, reason: str, remedy: str | None = None
+    ) -> UnsupportedFilterError:
+        """The error that refuses an atom, or the whole filter, with its place in the text."""
+        if atom is None:
+            return UnsupportedFilterError(dialect=self.name, reason=reason, remedy=remedy)
+        logical = atom.op in LOGICAL
+        return UnsupportedFilterError(
+            dialect=self.name,
+            op=atom.written_op,
+            key=None if logical else str(atom.key),
+            reason=reason,
+            remedy=remedy,
+            span=atom.span,
+        )
+
+    def _build(self, root: Expression) -> Part:
+        done: list[Part] = []
+        stack: list[tuple[Expression, bool]] = [(root, False)]
+        while stack:
+            node, opened = stack.pop()
+            op = node.op
+            if op is Op.AND or op is Op.OR:
+                count = len(node.operands)
+                if not opened:
+                    stack.append((node, True))
+                    stack.extend((child, False) for child in reversed(node.operands))
+                    continue
+                parts = done[-count:]
+                del done[-count:]
+                done.append(self.all_of(parts) if op is Op.AND else self.any_of(parts))
+                continue
+            self._check_atom(node)
+            if op in NULL_TESTS:
+                done.append(self.null(node))
+            elif op in MEMBERSHIPS:
+                done.append(self.member(node))
+            else:
+                done.append(self.compare(node))
+        return done[0]
+
+    def _check_size(self, root: Expression) -> None:
+        limits = self.capabilities
+        if limits.max_depth is None and limits.max_atoms is None:
+            return
+        atoms = 0
+        stack = [(root, 0)]
+        while stack:
+            node, depth = stack.pop()
+            if node.op in LOGICAL:
+                depth += 1
+                if limits.max_depth is not None and depth > limits.max_depth:
+                    raise self.refuse(
+                        node,
+                        f"it takes at most {limits.max_depth:,} nested levels of AND and OR "
+                        "(max_depth)",
+                        "flatten the filter, or split it into several searches",
+                    )
+                stack.extend((child, depth) for child in reversed(node.operands))
+                continue
+            atoms += 1
+            if limits.max_atoms is not None and atoms > limits.max_atoms:
+                raise self.refuse(
+                    node,
+                    f"it takes at most {limits.max_atoms:,} comparisons in a filter (max_atoms)",
+                    "use IN for many values of one key, or split the filter",
+                )
+
+    def _check_atom(self, atom: Expression) -> None:
+        self._check_key(atom, atom.key)
+        allowed = self.kinds(atom)
+        if allowed is None:
+            raise self._refuse_literal(atom, None)
+        if atom.op not in NULL_TESTS:
+            items = atom.value.items
+            limit = self.capabilities.max_list
+            if atom.op in MEMBERSHIPS and limit is not None and len(items) > limit:
+                raise self.refuse(
+                    atom,
+                    f"it takes at most {limit:,} values in one list (max_list)",
+                    "split the list over several searches",
+                )
+            for item in items:
+                if kind_of(item) not in allowed:
+                    raise self._refuse_literal(atom, kind_of(item))
+                self._check_literal(atom, item)
+        self.check(atom)
+
+    def _check_key(self, atom: Expression, key: Key) -> None:
+        limits = self.capabilities
+        if len(key.path) > 1 and limits.nested_keys is not True:
+            refusal = limits.nested_keys or Refusal("it has no keys inside objects")
+            raise self.refuse(atom, refusal.reason, refusal.remedy)
+        if limits.key_rule is not None:
+            for segment in key.path:
+                if not limits.key_rule.pattern.fullmatch(segment):
+                    refusal = limits.key_rule.refusal
+                    raise self.refuse(atom, refusal.reason, refusal.remedy)
+        if limits.max_key_bytes is not None:
+            size = len(".".join(key.path).encode())
+            if size > limits.max_key_bytes:
+                raise self.refuse(
+                    atom,
+                    f"its keys hold at most {limits.max_key_bytes:,} bytes, not {size:,} "
+                    "(max_key_bytes)",
+                    "use a shorter key",
+                )
+
+    def _check_literal(self, atom: Expression, item: Scalar) -> None:
+        limits = self.capabilities
+        if isinstance(item, str):
+            if limits.max_string_bytes is not None and len(item.encode()) > limits.max_string_bytes:
+                raise self.refuse(
+                    atom,
+                    f"it compares texts of at most {limits.max_string_bytes:,} bytes "
+                    "(max_string_bytes)",
+                    "filter on a shorter value, such as a hash of the text",
+                )
+        elif limits.max_number is not None and not isinstance(item, bool):
+            if abs(item) > limits.max_number:
+                raise self.refuse(
+                    atom,
+                    f"it compares numbers exactly only up to {limits.max_number} in magnitude "
+                    "(max_number)",
+                    "store such numbers as text and compare with a quoted value",
+                )
+
+    def _refuse_literal(self, atom: Expression, kind: Kind | None) -> UnsupportedFilterError:
+        refusal = self.capabilities.refusals.get((atom.op, kind))
+        if refusal is None:
+            what = "it has no such operator" if kind is None else f"it has none for {kind.value}s"
+            refusal = Refusal(what)
+        return self.refuse(atom, refusal.reason, refusal.remedy)

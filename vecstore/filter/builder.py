@@ -132,6 +132,9 @@ class Field:
             f"comparison: (F.a == 1) {symbol} (F.b == 2)"
         )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Field, (self._key,)
+
     def __repr__(self) -> str:
         return "F" + "".join(f"[{segment!r}]" for segment in self._key.path)
 
@@ -160,6 +163,9 @@ class FieldFactory:
 
     def __bool__(self) -> NoReturn:
         raise TypeError("F has no truth value; it names keys: F.year >= 2020")
+
+    def __reduce__(self) -> str:
+        return "F"
 
     def __repr__(self) -> str:
         return "F"

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+
+from tests.filter.strategies import trees
+from vecstore import Expression, F, FilterError, FilterLimitError, FilterTypeError, Limits
+
+
+@pytest.mark.parametrize(
+    ("tree", "text"),
+    [
+        ((F.a == 1) | (F.b == 2) & (F.c == 3), "a == 1 OR b == 2 AND c == 3"),
+        (((F.a == 1) | (F.b == 2)) & (F.c == 3), "(a == 1 OR b == 2) AND c == 3"),
+        (~((F.a == 1) & (F.b == 2)), "NOT (a == 1 AND b == 2)"),
+        (~(F.a == 1) & (F.b == 2), "NOT a == 1 AND b == 2"),
+        (~~(F.a.is_null()), "NOT NOT a IS NULL"),
+        (F.a.not_in(["x", 1, True, 0.5]), "a NOT IN ['x', 1, true, 0.5]"),
+        (F.a.in_([]), "a IN []"),
+        (F["a.b"].c == "it's", "\"a.b\".c == 'it\\'s'"),
+        (F["in"] == 1, '"in" == 1'),
+        (F["WhErE"] == 1, '"WhErE" == 1'),
+        (F["date"] == 1, "date == 1"),
+        (F["ﬁ"] == 1, "ﬁ == 1"),
+        (F["1a"] == 1, '"1a" == 1'),
+        (
+            F['say "hi"\\'] == "\n\t\r\x07\u2028\U000e0001",
+            '"say \\"hi\\"\\\\" == \'\\n\\t\\r\\u0007\\u2028\\U000e0001\'',
+        ),
+        (F.a == -0.0, "a == -0.0"),
+        (F.a == 10**30, f"a == {10**30}"),
+        (F.a == 1e300, "a == 1e+300"),
+        (F.a.is_not_null(), "a IS NOT NULL"),
+    ],
+)
+def test_canonical_text(tree: Expression, text: str) -> None:
+    assert tree.to_text() == str(tree) == text
+
+
+@given(trees)
+def test_dict_round_trip_through_json(tree: Expression) -> None:
+    again = Expression.from_dict(json.loads(json.dumps(tree.to_dict())), limits=None)
+    assert again == tree
+    assert again.to_dict() == tree.to_dict()
+
+
+@given(trees)
+def test_text_round_trip(tree: Expression) -> None:
+    from vecstore import parse
+
+    text = tree.to_text()
+    assert parse(text, limits=None) == tree
+    assert parse(text, limits=None).to_text() == text
+
+
+def test_dict_form() -> None:
+    tree = (F.country == "BG") & F.author.name.in_(["x"]) & ~F.z.is_null()
+    assert tree.to_dict() == {
+        "op": "and",
+        "operands": [
+            {"op": "eq", "key": "country", "value": "BG"},
+            {"op": "in", "key": ["author", "name"], "value": ["x"]},
+            {"op": "not", "operands": [{"op": "isnull", "key": "z"}]},
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (None, "object"),
+        ([], "object"),
+        ("a == 1", "object"),
+        ({}, '"op"'),
+        ({"op": "like", "key": "a", "value": 1}, "unknown operator 'like'"),
+        ({"op": "== 1) OR (1", "key": "a", "value": 1}, "unknown operator"),
+        ({"op": ["eq"], "key": "a", "value": 1}, "unknown operator"),
+        ({"op": "EQ", "key": "a", "value": 1}, "unknown operator"),
+        ({"year": {"gte": 2022}}, '"op"'),
+        ({"op": "eq", "key": "a"}, "missing field 'value'"),
+        ({"op": "eq", "value": 1}, "missing field 'key'"),
+        ({"op": "eq", "key": "a", "value": 1, "extra": 2}, "unknown field 'extra'"),
+        ({"op": "isnull", "key": "a", "value": 1}, "unknown field 'value'"),
+        ({"op": "eq", "key": 5, "value": 1}, '"key" is text'),
+        ({"op": "eq", "key": [], "value": 1}, "at least one segment"),
+        ({"op": "eq", "key": ["a", ""], "value": 1}, "empty"),
+        ({"op": "eq", "key": "__vecstore", "value": 1}, "reserved"),
+        ({"op": "eq", "key": "a", "value": None}, "IS NULL"),
+        ({"op": "eq", "key": "a", "value": {"$gt": 1}}, "object"),
+        ({"op": "eq", "key": "a", "value": [1]}, "IN"),
+        ({"op": "in", "key": "a", "value": "x"}, "list"),
+        ({"op": "gt", "key": "a", "value": True}, "order"),
+        ({"op": "and", "operands": [{"op": "isnull", "key": "a"}]}, "at least two"),
+        ({"op": "and", "operands": {"op": "isnull", "key": "a"}}, "is a list"),
+        ({"op": "not", "operands": []}, "one expression"),
+        ({"op": "and", "operands": [1, 2]}, "object"),
+        ({"op": "and"}, "missing field 'operands'"),
+    ],
+)
+def test_dicts_that_are_no_filter(data: object, says: str) -> None:
+    with pytest.raises(FilterTypeError) as caught:
+        Expression.from_dict(data)  # type: ignore[arg-type]
+    assert says in str(caught.value)
+
+
+def test_limits_of_the_dict_form() -> None:
+    atom = {"op": "eq", "key": "a", "value": 1}
+    deep = atom
+    for _ in range(64):
+        deep = {"op": "not", "operands": [deep]}
+    Expression.from_dict(deep)
+    with pytest.raises(FilterLimitError, match="64 levels") as caught:
+        Expression.from_dict({"op": "not", "operands": [deep]})
+    assert caught.value.limit == "depth"
+    with pytest.raises(FilterLimitError, match="10,000 expressions"):
+        Expression.from_dict({"op": "and", "operands": [atom] * 10_000})
+    Expression.from_dict({"op": "and", "operands": [atom] * 9_999})
+    with pytest.raises(FilterLimitError, match="10,000 values"):
+        Expression.from_dict({"op": "in", "key": "a", "value": list(range(10_001))})
+    Expression.from_dict({"op": "in", "key": "a", "value": list(range(10_000))})
+    with pytest.raises(FilterLimitError, match="limit in_values"):
+        Expression.from_dict({"op": "in", "key": "a", "value": [1, 2]}, limits=Limits(in_values=1))
+
+
+def test_a_dict_that_holds_itself_is_stopped_by_the_limits() -> None:
+    loop: dict[str, object] = {"op": "and"}
+    loop["operands"] = [loop, loop]
+    with pytest.raises(FilterError):
+        Expression.from_dict(loop)

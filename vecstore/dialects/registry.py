@@ -31,6 +31,16 @@ def dialect_names() -> list[str]:
     return sorted({*_BUILT_IN, *_plug_ins(tuple(sys.path))})
 
 
+def built_in_names() -> list[str]:
+    """Names of the dialects that come with vecstore, sorted.
+
+    Example:
+        >>> "pgvector" in built_in_names()
+        True
+    """
+    return sorted(_BUILT_IN)
+
+
 def get_dialect(name: str) -> type[Dialect[Any]]:
     """The class of a dialect.
 

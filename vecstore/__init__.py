@@ -15,8 +15,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from vecstore.calls import Batch, Selection
+    from vecstore.capabilities import StoreCapabilities
     from vecstore.dialects.base import Dialect
     from vecstore.dialects.registry import compile_filter, dialect_names, get_dialect
+    from vecstore.document import Document
+    from vecstore.embedding import BatchingStrategy, CountBatching, Embedder, TokenBatching
     from vecstore.errors import (
         BackendError,
         BackendNotInstalledError,
@@ -46,20 +50,30 @@ if TYPE_CHECKING:
     from vecstore.filter.span import Span
     from vecstore.filter.values import Kind, clean_metadata
     from vecstore.grammar.parser import parse
+    from vecstore.opening import StoreURL, open_store
+    from vecstore.request import SearchRequest
+    from vecstore.simple.store import SimpleVectorStore
+    from vecstore.store import VectorStore
+
 
 __version__ = "0.1.0"
 
 _LOCATIONS = {
     "BackendError": "vecstore.errors",
     "BackendNotInstalledError": "vecstore.errors",
+    "Batch": "vecstore.calls",
+    "BatchingStrategy": "vecstore.embedding",
     "Capabilities": "vecstore.filter.convert",
     "Compiled": "vecstore.filter.convert",
     "ConfigurationError": "vecstore.errors",
+    "CountBatching": "vecstore.embedding",
     "Dialect": "vecstore.dialects.base",
     "DialectNotFoundError": "vecstore.errors",
     "DimensionMismatchError": "vecstore.errors",
+    "Document": "vecstore.document",
     "DocumentError": "vecstore.errors",
     "DuplicateDocumentError": "vecstore.errors",
+    "Embedder": "vecstore.embedding",
     "EmbeddingError": "vecstore.errors",
     "Expression": "vecstore.filter.ast",
     "F": "vecstore.filter.builder",
@@ -76,30 +90,43 @@ _LOCATIONS = {
     "Op": "vecstore.filter.op",
     "SchemaMismatchError": "vecstore.errors",
     "ScopeError": "vecstore.errors",
+    "SearchRequest": "vecstore.request",
+    "Selection": "vecstore.calls",
+    "SimpleVectorStore": "vecstore.simple.store",
     "Span": "vecstore.filter.span",
+    "StoreCapabilities": "vecstore.capabilities",
     "StoreClosedError": "vecstore.errors",
     "StoreFileError": "vecstore.errors",
+    "StoreURL": "vecstore.opening",
+    "TokenBatching": "vecstore.embedding",
     "UnsupportedFilterError": "vecstore.errors",
     "Value": "vecstore.filter.operand",
     "VecstoreError": "vecstore.errors",
+    "VectorStore": "vecstore.store",
     "clean_metadata": "vecstore.filter.values",
     "compile_filter": "vecstore.dialects.registry",
     "dialect_names": "vecstore.dialects.registry",
     "get_dialect": "vecstore.dialects.registry",
+    "open_store": "vecstore.opening",
     "parse": "vecstore.grammar.parser",
 }
 
 __all__ = [
     "BackendError",
     "BackendNotInstalledError",
+    "Batch",
+    "BatchingStrategy",
     "Capabilities",
     "Compiled",
     "ConfigurationError",
+    "CountBatching",
     "Dialect",
     "DialectNotFoundError",
     "DimensionMismatchError",
+    "Document",
     "DocumentError",
     "DuplicateDocumentError",
+    "Embedder",
     "EmbeddingError",
     "Expression",
     "F",
@@ -116,16 +143,24 @@ __all__ = [
     "Op",
     "SchemaMismatchError",
     "ScopeError",
+    "SearchRequest",
+    "Selection",
+    "SimpleVectorStore",
     "Span",
+    "StoreCapabilities",
     "StoreClosedError",
     "StoreFileError",
+    "StoreURL",
+    "TokenBatching",
     "UnsupportedFilterError",
     "Value",
     "VecstoreError",
+    "VectorStore",
     "clean_metadata",
     "compile_filter",
     "dialect_names",
     "get_dialect",
+    "open_store",
     "parse",
 ]
 

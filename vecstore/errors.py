@@ -40,7 +40,15 @@ _MARKS = {"Mn", "Me", "Cf"}
 
 
 class VecstoreError(Exception):
-    """Base class of all errors of this library."""
+    """Base class of all errors of this library.
+
+    Attributes:
+        stored_ids: Where ``add`` was stopped: ids that it had stored.
+        failed_ids: Where ``add`` was stopped: ids that it had not.
+    """
+
+    stored_ids: Sequence[str] = ()
+    failed_ids: Sequence[str] = ()
 
 
 class FilterError(VecstoreError, ValueError):

@@ -1,0 +1,65 @@
+"""What a store promises, and where its engine's limits lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Metric = Literal["cosine", "dot", "euclidean"]
+OnConflict = Literal["replace", "skip", "error"]
+IdCharset = Literal["any", "ascii", "uuid", "integer"]
+
+METRICS: tuple[Metric, ...] = ("cosine", "dot", "euclidean")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreCapabilities:
+    """What one store can do. The base class refuses, by name and before any call, what is past it.
+
+    None means "no limit".
+
+    Attributes:
+        metrics: The similarities the store can be made with.
+        exact_topk: Search looks at every document: results are the true nearest ones, and of
+            documents with equal scores at the edge of ``top_k`` those with the smallest ids.
+        conflict_atomic: ``on_conflict="skip"`` and ``"error"`` are decided in the same step that
+            writes. Otherwise two writers at the same moment may both see an id as free.
+        batch_atomic: A batch of ``add`` is written whole or not at all.
+        filtered_count: ``count(filter)`` is answered by the engine, not by reading documents.
+        keeps_norm: A vector comes back with the length it was added with.
+        keeps_null: ``None`` in metadata comes back; otherwise its key is dropped.
+        keeps_empty_list: ``[]`` in metadata comes back; otherwise its key is dropped.
+        max_text_bytes: The longest text, in UTF-8.
+        max_id_bytes: The longest id, in UTF-8.
+        id_charset: Which ids there can be: ``"any"`` text, ``"ascii"``, ``"uuid"`` (in its
+            canonical form), or ``"integer"`` (decimal digits of a signed 64-bit number).
+        max_metadata_bytes: The largest metadata of one document, as compact JSON in UTF-8.
+        min_integer: The smallest integer that metadata can hold exactly.
+        max_integer: The largest one.
+        max_dimension: The longest vector.
+        max_top_k: The largest ``top_k`` of a search.
+        max_batch: The most documents, or ids, that one call to the engine carries; larger work is
+            split, not refused.
+
+    Example:
+        >>> StoreCapabilities(max_id_bytes=512).max_id_bytes
+        512
+    """
+
+    metrics: frozenset[Metric] = frozenset(METRICS)
+    exact_topk: bool = False
+    conflict_atomic: bool = False
+    batch_atomic: bool = False
+    filtered_count: bool = False
+    keeps_norm: bool = True
+    keeps_null: bool = True
+    keeps_empty_list: bool = True
+    max_text_bytes: int | None = None
+    max_id_bytes: int | None = None
+    id_charset: IdCharset = "any"
+    max_metadata_bytes: int | None = None
+    min_integer: int | None = None
+    max_integer: int | None = None
+    max_dimension: int | None = None
+    max_top_k: int | None = None
+    max_batch: int | None = None

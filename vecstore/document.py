@@ -1,0 +1,381 @@
+"""A document: what every store takes and gives back."""
+
+from __future__ import annotations
+
+import math
+import uuid
+from collections.abc import Mapping, Sequence
+from numbers import Real
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from vecstore.errors import DocumentError
+from vecstore.filter.text import key_text
+from vecstore.filter.values import UnusableValue, check_segment, check_text, to_metadata
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+_put = object.__setattr__
+_KEEP: Any = object()
+
+# Who may be holding a document's metadata besides the document itself:
+_OWN = 0  # nobody
+_SHARED = 1  # a store, which relies on it never changing
+_SHOWN = 2  # a caller, who may have changed it
+
+_REPR_WIDTH = 60
+
+
+class Document:
+    """A text with metadata, an id and, where known, its embedding and its score in a search.
+
+    Metadata is normalised and copied when the document is made, so that what you read is what
+    comes back from every store: dates have become text, tuples lists, and a value that no store
+    could hold has been refused. Attributes cannot be assigned; :meth:`replace` makes a changed
+    copy. The dict under ``metadata`` is this document's own: changing it changes neither the
+    mapping it was made from nor any store, and it is checked again when it is added.
+
+    Args:
+        text: The text; it may be empty.
+        metadata: Bools, numbers, texts, dates, lists of one of these, ``None``, and objects of
+            such values.
+        id: Any text without NUL and lone surrogates, not empty. A random UUID when left out.
+        embedding: The vector, when it is known already; kept as a read-only float32 array.
+        score: How well the document answers a search: higher is better.
+
+    Raises:
+        DocumentError: Naming the document, the metadata key and the remedy.
+
+    Example:
+        >>> document = Document("Hello", {"tags": ("a", "b")}, id="greeting")
+        >>> document.metadata
+        {'tags': ['a', 'b']}
+        >>> document
+        Document('Hello', {'tags': ['a', 'b']}, id='greeting')
+        >>> document.replace(text="Good bye").text
+        'Good bye'
+    """
+
+    __slots__ = ("_metadata", "_state", "embedding", "id", "score", "text")
+
+    text: str
+    id: str
+    embedding: NDArray[Any] | None
+    score: float | None
+    _metadata: dict[str, Any]
+    _state: int
+
+    def __init__(
+        self,
+        text: str,
+        metadata: Mapping[str, Any] | None = None,
+        id: str | None = None,
+        embedding: ArrayLike | None = None,
+        score: float | None = None,
+    ) -> None:
+        document_id = str(uuid.uuid4()) if id is None else checked_id(id)
+        _put(self, "id", document_id)
+        _put(self, "text", _checked_text(text, document_id))
+        _put(self, "_metadata", {} if not metadata else checked_metadata(metadata, document_id))
+        _put(self, "_state", _OWN)
+        _put(self, "score", None if score is None else _checked_score(score, document_id))
+        if embedding is not None:
+            from vecstore.vectors import VectorFault, to_vector
+
+            try:
+                embedding = to_vector(embedding)
+            except VectorFault as fault:
+                raise DocumentError(
+                    f"the embedding of document {shown_id(document_id)} {fault}",
+                    document_id=document_id,
+                ) from None
+        _put(self, "embedding", embedding)
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The metadata, as a dict that belongs to this document."""
+        if self._state == _SHARED:
+            _put(self, "_metadata", copy_metadata(self._metadata))
+        _put(self, "_state", _SHOWN)
+        return self._metadata
+
+    def replace(
+        self,
+        *,
+        text: str = _KEEP,
+        metadata: Mapping[str, Any] | None = _KEEP,
+        id: str | None = _KEEP,
+        embedding: ArrayLike | None = _KEEP,
+        score: float | None = _KEEP,
+    ) -> Document:
+        """A copy with some parts changed; an ``id`` of None draws a new one.
+
+        Example:
+            >>> Document("a", {"n": 1}, id="x").replace(metadata={"n": 2})
+            Document('a', {'n': 2}, id='x')
+        """
+        return Document(
+            self.text if text is _KEEP else text,
+            self._metadata if metadata is _KEEP else metadata,
+            self.id if id is _KEEP else id,
+            self.embedding if embedding is _KEEP else embedding,
+            self.score if score is _KEEP else score,
+        )
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(
+            f"a document is not changed in place; write document.replace({name}=...)"
+        )
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError("a document is not changed in place; see document.replace(...)")
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not Document:
+            return NotImplemented
+        return (
+            self.id == other.id
+            and self.text == other.text
+            and self._metadata == other._metadata
+            and self.score == other.score
+            and _equal_embeddings(self.embedding, other.embedding)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        parts = [_shortened(self.text)]
+        if self._metadata:
+            parts.append(_shortened_metadata(self._metadata))
+        parts.append(f"id={_shortened(self.id)}")
+        if self.embedding is not None:
+            parts.append(f"embedding=<{len(self.embedding)} dimensions>")
+        if self.score is not None:
+            parts.append(f"score={self.score:.4g}")
+        return f"Document({', '.join(parts)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Document, (self.text, self._metadata, self.id, self.embedding, self.score)
+
+    def __copy__(self) -> Document:
+        return self.replace()
+
+    def __deepcopy__(self, memo: object) -> Document:
+        return self.replace()
+
+
+def stored_document(
+    id: str,
+    text: str,
+    metadata: dict[str, Any],
+    embedding: NDArray[Any] | None = None,
+    score: float | None = None,
+    *,
+    shared: bool = False,
+) -> Document:
+    """A document as a store holds it, without the checks it has passed already.
+
+    For stores.
+
+    Args:
+        id: As it was added.
+        text: As it was added.
+        metadata: As it was added, normalised.
+        embedding: A float32 array that nobody writes to any more.
+        score: In a search.
+        shared: Whether the store keeps ``metadata`` itself; the document then copies it before
+            it shows it to anybody.
+
+    Example:
+        >>> stored_document("a", "Hello", {"n": 1}, score=0.5)
+        Document('Hello', {'n': 1}, id='a', score=0.5)
+    """
+    document = Document.__new__(Document)
+    _put(document, "id", id)
+    _put(document, "text", text)
+    _put(document, "_metadata", metadata)
+    _put(document, "_state", _SHARED if shared else _OWN)
+    _put(document, "embedding", embedding)
+    _put(document, "score", score)
+    return document
+
+
+def settled_metadata(document: Document) -> dict[str, Any]:
+    """The metadata for a store to keep: normalised, and out of everybody else's reach.
+
+    Raises:
+        DocumentError: If the caller has put something into the dict that cannot be stored.
+    """
+    if document._state == _SHOWN:
+        return checked_metadata(document._metadata, document.id)
+    _put(document, "_state", _SHARED)
+    return document._metadata
+
+
+def copy_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
+    """A copy of normalised metadata that shares no list and no object with it."""
+    return {
+        name: value if type(value) is not dict and type(value) is not list else _copied(value)
+        for name, value in metadata.items()
+    }
+
+
+def _copied(value: Any) -> Any:
+    return list(value) if type(value) is list else copy_metadata(value)
+
+
+def checked_id(id: Any) -> str:
+    """Return an id that every store can keep, as a plain ``str``.
+
+    Raises:
+        DocumentError: If it is no text, empty, or holds NUL or a lone surrogate.
+    """
+    if not isinstance(id, str):
+        raise DocumentError(
+            f"the id of a document is text, not {type(id).__name__}; "
+            f"write id=str({_shortened_repr(id)})"
+        )
+    text = id if type(id) is str else str.__str__(id)
+    if not text:
+        raise DocumentError(
+            "the id of a document cannot be empty; leave id out to have one drawn", document_id=text
+        )
+    try:
+        return check_text(text)
+    except UnusableValue as fault:
+        raise DocumentError(
+            f"the id {shown_id(text)} cannot be used: {_of_id(fault.reason)}; {fault.remedy}",
+            document_id=text,
+        ) from None
+
+
+def is_possible_id(id: str) -> bool:
+    """Whether any document could have that id."""
+    try:
+        return bool(id) and check_text(id) == id
+    except UnusableValue:
+        return False
+
+
+def checked_metadata(metadata: Mapping[Any, Any], document_id: str | None = None) -> dict[str, Any]:
+    """Normalise and copy metadata: of one document, or new values for any.
+
+    Raises:
+        DocumentError: Naming the document, the key path and the remedy.
+    """
+    owner = "the metadata" if document_id is None else f"document {shown_id(document_id)}"
+    if not isinstance(metadata, Mapping):
+        raise DocumentError(
+            f"{owner} cannot be stored: metadata is a mapping, not a {type(metadata).__name__}; "
+            "write {'key': value}",
+            document_id=document_id,
+        )
+    try:
+        return to_metadata(metadata)
+    except UnusableValue as fault:
+        key = key_text(fault.path)
+        raise DocumentError(
+            f"{owner} cannot be stored with the key {_shortened(key, quoted=False)}: "
+            f"{fault.reason}; {fault.remedy}",
+            document_id=document_id,
+            key=key,
+        ) from None
+
+
+def checked_metadata_name(name: Any) -> str:
+    """Return a key at the top of metadata, as a plain ``str``.
+
+    Raises:
+        DocumentError: If no metadata could hold it.
+    """
+    try:
+        return check_segment(name)
+    except UnusableValue as fault:
+        raise DocumentError(
+            f"{_shortened_repr(name)} is no key of metadata: {fault.reason}; {fault.remedy}",
+            key=str(name),
+        ) from None
+
+
+def shown_id(id: str) -> str:
+    """An id as errors show it: quoted, and cut when it is very long."""
+    return _shortened(id)
+
+
+def _checked_text(text: Any, document_id: str) -> str:
+    if type(text) is not str:
+        if not isinstance(text, str):
+            what = "no text (None)" if text is None else f"a text of type {type(text).__name__}"
+            remedy = (
+                "pass text='' for a document without words, and its embedding"
+                if text is None
+                else "decode it first"
+                if isinstance(text, bytes | bytearray)
+                else "pass a str"
+            )
+            raise DocumentError(
+                f"document {shown_id(document_id)} has {what}; {remedy}", document_id=document_id
+            )
+        text = str.__str__(text)
+    try:
+        return check_text(text)
+    except UnusableValue as fault:
+        raise DocumentError(
+            f"the text of document {shown_id(document_id)} cannot be stored: "
+            f"{fault.reason}; {fault.remedy}",
+            document_id=document_id,
+        ) from None
+
+
+def _checked_score(score: Any, document_id: str) -> float:
+    if isinstance(score, bool) or not isinstance(score, Real) or math.isnan(score):
+        raise DocumentError(
+            f"the score of document {shown_id(document_id)} is a number, not {score!r}",
+            document_id=document_id,
+        )
+    return float(score)
+
+
+def _of_id(reason: str) -> str:
+    return reason.replace("the text holds", "it holds")
+
+
+def _equal_embeddings(left: NDArray[Any] | None, right: NDArray[Any] | None) -> bool:
+    if left is None or right is None:
+        return left is right
+    return len(left) == len(right) and bool((left == right).all())
+
+
+def _shortened(text: str, *, quoted: bool = True) -> str:
+    cut = text if len(text) <= _REPR_WIDTH else text[: _REPR_WIDTH - 1] + "…"
+    return repr(cut) if quoted else cut
+
+
+def _shortened_repr(value: object) -> str:
+    return _shortened(repr(value), quoted=False)
+
+
+def _shortened_metadata(metadata: dict[str, Any]) -> str:
+    """The first keys and values, without ever printing a large value whole."""
+    parts: list[str] = []
+    width = 0
+    for name, value in metadata.items():
+        if width > _REPR_WIDTH:
+            parts.append("…")
+            break
+        parts.append(f"{_shortened(name)}: {_shortened_value(value)}")
+        width += len(parts[-1])
+    return "{" + ", ".join(parts) + "}"
+
+
+def _shortened_value(value: Any) -> str:
+    if type(value) is str:
+        return _shortened(value)
+    if type(value) is dict:
+        return "{…}" if value else "{}"
+    if type(value) is list:
+        shown: Sequence[Any] = value[:3]
+        return f"[{', '.join(map(_shortened_value, shown))}{', …' if len(value) > 3 else ''}]"
+    if type(value) is int and abs(value) >= 10**_REPR_WIDTH:
+        return "<a very large integer>"
+    return repr(value)

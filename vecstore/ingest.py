@@ -1,0 +1,364 @@
+"""How ``add`` works: check everything, then embed and write batch by batch."""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from vecstore.calls import AddCall, Batch
+from vecstore.capabilities import OnConflict, StoreCapabilities
+from vecstore.document import Document, settled_metadata, shown_id
+from vecstore.embedding import check_dimension
+from vecstore.errors import ConfigurationError, DocumentError, EmbeddingError, VecstoreError
+from vecstore.filter.text import key_text
+
+if TYPE_CHECKING:
+    from vecstore.store import VectorStore
+    from vecstore.vectors import Matrix
+
+WINDOW = 1_024
+"""Documents taken from an iterator before they are checked and written."""
+
+WRITE_BATCH = 1_024
+"""Documents in one batch where neither the embedder nor the engine asks for less."""
+
+
+class Prepared:
+    """A document that passed every check that needs neither embedder nor engine."""
+
+    __slots__ = ("document", "id", "metadata", "text")
+
+    def __init__(self, document: Document, metadata: dict[str, Any]) -> None:
+        self.document = document
+        self.id = document.id
+        self.text = document.text
+        self.metadata = metadata
+
+
+class Ingest:
+    """One ``add`` on one store."""
+
+    def __init__(self, store: VectorStore, call: AddCall) -> None:
+        self._store = store
+        self._call = call
+        self._limits = RecordLimits(store.name, store.capabilities)
+        self._expected = store.dimension
+        self._ids: list[str] = []
+        self._stored: dict[str, None] = {}
+        self._written: set[str] = set()
+        self._window: dict[str, Prepared] = {}
+
+    def run(self) -> list[str]:
+        """Add all documents; the id of each, in the order given."""
+        documents = self._call.documents
+        whole = isinstance(documents, Collection)
+        try:
+            for window in [documents] if whole else _windows(documents):
+                self._add_window(window, whole)
+        except VecstoreError as error:
+            # A batch that broke off half-way may have told which of its own ids got through.
+            stored = dict.fromkeys((*self._stored, *error.stored_ids))
+            error.stored_ids = list(stored)
+            error.failed_ids = [id for id in self._window if id not in stored]
+            raise
+        except Exception as error:
+            error.add_note(f"{len(self._stored):,} documents had been stored by this add() before")
+            raise
+        return self._ids
+
+    def _add_window(self, documents: Iterable[Document], whole: bool) -> None:
+        self._window = {}
+        self._window = self._prepare(documents)
+        total = len(self._window) if whole else None
+        batches = self._plan()
+        for batch in batches:
+            vectors = self._vectors(batch)
+            for part in self._parts(batch, vectors):
+                written = self._store._add(part)
+                if not whole and self._call.on_conflict != "replace":
+                    self._written.update(written)
+                self._stored.update(dict.fromkeys(part.ids))
+            if self._call.progress is not None:
+                self._call.progress(len(self._stored), total)
+
+    # --- before the first write -------------------------------------------------------------
+
+    def _prepare(self, documents: Iterable[Document]) -> dict[str, Prepared]:
+        """Check a window; of documents with one id the last is kept."""
+        last: dict[str, Document] = {}
+        first = len(self._ids)
+        for position, document in enumerate(documents, first):
+            if not isinstance(document, Document):
+                raise TypeError(
+                    f"add takes documents; item {position} is a {type(document).__name__}: "
+                    "write Document(text, metadata)"
+                )
+            last[document.id] = document
+            self._ids.append(document.id)
+        prepared = {
+            id: Prepared(document, settled_metadata(document)) for id, document in last.items()
+        }
+        self._limits.check(prepared.values())
+        self._store._check_documents(list(prepared.values()))
+        self._check_given(prepared.values())
+        return prepared
+
+    def _check_given(self, prepared: Iterable[Prepared]) -> None:
+        """Check the vectors that came with the documents against each other and the store."""
+        expected = self._expected
+        given = [item for item in prepared if item.document.embedding is not None]
+        for item in given:
+            assert item.document.embedding is not None
+            length = len(item.document.embedding)
+            if length != expected:
+                check_dimension(length, expected, f"document {shown_id(item.id)}")
+                expected = length
+        if given:
+            self._expected = expected
+            self._store._check_dimension_limit(expected)
+        if self._store.metric == "cosine":
+            for part in _chunks(given, WRITE_BATCH):
+                zero = _first_zero(_stacked(part))
+                if zero is not None:
+                    raise DocumentError(_zero(part[zero].id), document_id=part[zero].id)
+
+    # --- batches ----------------------------------------------------------------------------
+
+    def _plan(self) -> list[Sequence[Prepared]]:
+        """Cut the window: documents that bring their vectors first, then those to embed."""
+        given: list[Prepared] = []
+        texts: list[Prepared] = []
+        for item in self._window.values():
+            (texts if item.document.embedding is None else given).append(item)
+        if texts and self._store._bound_embedder is None:
+            raise ConfigurationError(
+                f"document {shown_id(texts[0].id)} has no embedding and this store has no "
+                "embedder; make the store with embedder=..., or give each document its embedding"
+            )
+        return [
+            *_chunks(given, WRITE_BATCH),
+            *(self._store.batching.split(texts) if texts else ()),
+        ]
+
+    def _vectors(self, batch: Sequence[Prepared]) -> Matrix:
+        if batch[0].document.embedding is not None:
+            return _stacked(batch)
+        matrix = self._store._embed_documents(batch, self._expected)
+        self._store._check_dimension_limit(matrix.shape[1])
+        if self._store.metric == "cosine":
+            zero = _first_zero(matrix)
+            if zero is not None:
+                raise EmbeddingError(f"the embedder returned {_zero(batch[zero].id)}")
+        self._expected = matrix.shape[1]
+        return matrix
+
+    def _parts(self, batch: Sequence[Prepared], vectors: Matrix) -> Iterator[Batch]:
+        """Cut to what the engine takes at once, and set apart what this call wrote before.
+
+        An iterator may bring an id again in a later window: the last one wins, as in a list,
+        whatever ``on_conflict`` says about documents from before this call.
+        """
+        size = self._store.capabilities.max_batch or len(batch)
+        asked = self._call.on_conflict
+        for start in range(0, len(batch), size):
+            rows = range(start, min(start + size, len(batch)))
+            again = [row for row in rows if batch[row].id in self._written] if self._written else []
+            if not again:
+                yield _batch(batch, vectors, rows, asked)
+                continue
+            fresh = [row for row in rows if batch[row].id not in self._written]
+            yield _batch(batch, vectors, again, "replace")
+            if fresh:
+                yield _batch(batch, vectors, fresh, asked)
+
+
+class RecordLimits:
+    """The limits that a store declares, checked on documents before anything is written."""
+
+    def __init__(self, name: str, capabilities: StoreCapabilities) -> None:
+        self._name = name
+        self._capabilities = capabilities
+        limits = capabilities
+        self._checks: list[Callable[[Prepared], None]] = []
+        if limits.max_text_bytes is not None:
+            self._checks.append(self._text)
+        if limits.max_id_bytes is not None or limits.id_charset != "any":
+            self._checks.append(self._id)
+        if limits.min_integer is not None or limits.max_integer is not None:
+            self._checks.append(lambda item: self.check_integers(item.metadata, item.id))
+        if not (limits.keeps_null and limits.keeps_empty_list):
+            self._checks.append(self._drop)
+        if limits.max_metadata_bytes is not None:
+            self._checks.append(self._metadata)
+
+    def check(self, prepared: Collection[Prepared]) -> None:
+        """Refuse the first document past a limit.
+
+        Raises:
+            DocumentError: Naming the document and the limit.
+        """
+        for check in self._checks:
+            for item in prepared:
+                check(item)
+
+    def _text(self, item: Prepared) -> None:
+        limit = self._capabilities.max_text_bytes
+        if limit is not None and _passes(item.text, limit):
+            raise DocumentError(
+                f"the text of document {shown_id(item.id)} has {len(item.text.encode()):,} bytes; "
+                f"{self._name} holds at most {limit:,} (max_text_bytes); split it into several "
+                "documents",
+                document_id=item.id,
+            )
+
+    def _id(self, item: Prepared) -> None:
+        limit = self._capabilities.max_id_bytes
+        if limit is not None and _passes(item.id, limit):
+            raise DocumentError(
+                f"the id {shown_id(item.id)} has {len(item.id.encode()):,} bytes; {self._name} "
+                f"holds at most {limit:,} (max_id_bytes)",
+                document_id=item.id,
+            )
+        charset = self._capabilities.id_charset
+        if charset != "any" and not _ID_TESTS[charset](item.id):
+            raise DocumentError(
+                f"the id {shown_id(item.id)} is not {_ID_WORDS[charset]}, which the ids of this "
+                f"{self._name} store are (id_charset)",
+                document_id=item.id,
+            )
+
+    def check_integers(
+        self, metadata: dict[str, Any], document_id: str | None, path: tuple[str, ...] = ()
+    ) -> None:
+        """Refuse an integer that the engine cannot hold exactly."""
+        low, high = self._capabilities.min_integer, self._capabilities.max_integer
+        for name, value in metadata.items():
+            if type(value) is dict:
+                self.check_integers(value, document_id, (*path, name))
+                continue
+            for item in value if type(value) is list else (value,):
+                if type(item) is not int:
+                    continue
+                if (low is not None and item < low) or (high is not None and item > high):
+                    key = key_text((*path, name))
+                    owner = (
+                        "the metadata"
+                        if document_id is None
+                        else f"document {shown_id(document_id)}"
+                    )
+                    bound, limit = (
+                        ("min_integer", low)
+                        if low is not None and item < low
+                        else ("max_integer", high)
+                    )
+                    raise DocumentError(
+                        f"{owner} cannot be stored with the key {key}: the integer is past what "
+                        f"{self._name} holds exactly ({bound} {limit}); store it as text",
+                        document_id=document_id,
+                        key=key,
+                    )
+
+    def kept(self, metadata: dict[str, Any]) -> dict[str, Any]:
+        """The metadata without the nulls and empty lists that the engine would not keep."""
+        limits = self._capabilities
+        kept: dict[str, Any] = {}
+        for name, value in metadata.items():
+            if value is None and not limits.keeps_null:
+                continue
+            if type(value) is list and not value and not limits.keeps_empty_list:
+                continue
+            kept[name] = self.kept(value) if type(value) is dict else value
+        return kept
+
+    def _drop(self, item: Prepared) -> None:
+        item.metadata = self.kept(item.metadata)
+
+    def _metadata(self, item: Prepared) -> None:
+        limit = self._capabilities.max_metadata_bytes
+        size = len(
+            json.dumps(item.metadata, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+        )
+        if limit is not None and size > limit:
+            raise DocumentError(
+                f"the metadata of document {shown_id(item.id)} has {size:,} bytes as JSON; "
+                f"{self._name} holds at most {limit:,} (max_metadata_bytes)",
+                document_id=item.id,
+            )
+
+
+def _is_uuid(id: str) -> bool:
+    try:
+        return str(uuid.UUID(id)) == id
+    except ValueError:
+        return False
+
+
+def _is_integer(id: str) -> bool:
+    return bool(re.fullmatch(r"0|-?[1-9][0-9]{0,18}", id)) and -(2**63) <= int(id) < 2**63
+
+
+_ID_TESTS: dict[str, Callable[[str], bool]] = {
+    "ascii": str.isascii,
+    "uuid": _is_uuid,
+    "integer": _is_integer,
+}
+_ID_WORDS = {
+    "ascii": "ASCII text",
+    "uuid": "a UUID in its canonical form, such as 123e4567-e89b-12d3-a456-426614174000",
+    "integer": "an integer of 64 bits",
+}
+
+
+def _passes(text: str, limit: int) -> bool:
+    """Whether the text is longer than ``limit`` bytes, without encoding most texts."""
+    if len(text) > limit:
+        return True
+    return len(text) * 4 > limit and not text.isascii() and len(text.encode()) > limit
+
+
+def _windows(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    iterator = iter(documents)
+    while window := list(islice(iterator, WINDOW)):
+        yield window
+
+
+def _chunks(items: Sequence[Prepared], size: int) -> Iterator[Sequence[Prepared]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
+def _batch(
+    items: Sequence[Prepared], vectors: Matrix, rows: Sequence[int], on_conflict: OnConflict
+) -> Batch:
+    whole = len(rows) == len(items)
+    chosen = items if whole else [items[row] for row in rows]
+    return Batch(
+        ids=[item.id for item in chosen],
+        texts=[item.text for item in chosen],
+        metadata=[item.metadata for item in chosen],
+        vectors=vectors if whole else vectors[list(rows)],
+        on_conflict=on_conflict,
+    )
+
+
+def _stacked(items: Sequence[Prepared]) -> Matrix:
+    import numpy as np
+
+    return np.array([item.document.embedding for item in items], dtype=np.float32)
+
+
+def _first_zero(matrix: Matrix) -> int | None:
+    from vecstore.vectors import first_zero
+
+    return first_zero(matrix)
+
+
+def _zero(id: str) -> str:
+    return (
+        f"a vector of zeros for document {shown_id(id)}: cosine similarity compares directions, "
+        "and it has none; leave the document out, or use the metric dot or euclidean"
+    )

@@ -1,0 +1,282 @@
+"""Opening a store by its address: our own schemes from a table, others from entry points."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import lru_cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
+
+from vecstore.embedding import EmbedderInput
+from vecstore.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from vecstore.store import VectorStore
+
+ENTRY_POINT_GROUP = "vecstore.stores"
+
+_BUILT_IN = {
+    "memory": "vecstore.simple.store:SimpleVectorStore",
+}
+
+_SECRET = re.compile(
+    r"pass(word|wd|phrase)|pwd|secret|token|api[-_]?key|(access|private)[-_]?key|credential|^key$"
+    r"|^auth",
+    re.IGNORECASE,
+)
+
+OptionReader = Callable[[str], Any]
+"""Turns the text of an option in a URL into its value; raises ValueError."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreURL:
+    """The address of a store, taken apart; texts are percent-decoded.
+
+    Attributes:
+        scheme: What stands before the first colon; names the kind of store.
+        user: Left of ``@``, or None.
+        password: Never shown, neither by ``repr`` nor in errors.
+        host: Empty for a store on this machine.
+        port: Or None.
+        path: With its leading slash; empty when there is none.
+        query: The options behind ``?``.
+
+    Example:
+        >>> url = StoreURL.read("qdrant://localhost:6333/docs?metric=dot")
+        >>> url.host, url.port, url.path, url.query
+        ('localhost', 6333, '/docs', {'metric': 'dot'})
+    """
+
+    scheme: str
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    host: str = ""
+    port: int | None = None
+    path: str = ""
+    query: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, url: str) -> StoreURL:
+        """Take an address apart.
+
+        Raises:
+            ConfigurationError: If it is none, or carries a secret behind the ``?``, where logs and
+                process lists would show it.
+        """
+        if not isinstance(url, str):
+            raise TypeError(
+                f"a store is opened by its URL, a text, not {type(url).__name__}; for a file in "
+                'memory write open_store(f"memory:{path}")'
+            )
+        if not re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", url):
+            raise ConfigurationError(
+                "the address of a store starts with its scheme, such as memory: or qdrant://; for "
+                "a file of the in-memory store write memory: before its path"
+            )
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+            pairs = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
+        except ValueError:
+            # The reason is left out: it may quote the address with its password.
+            raise ConfigurationError(
+                "the address cannot be read; percent-encode special characters in it "
+                "(urllib.parse.quote)"
+            ) from None
+        if parts.fragment:
+            raise ConfigurationError("write # as %23 in the address of a store")
+        query: dict[str, str] = {}
+        for name, value in pairs:
+            if _SECRET.search(name):
+                raise ConfigurationError(
+                    f"the option {name!r} is a secret, which does not belong behind the ? of an "
+                    f"address; pass it by keyword: open_store(url, {name}=...)"
+                )
+            if name in query:
+                raise ConfigurationError(f"the address gives the option {name!r} twice")
+            query[name] = value
+        return cls(
+            scheme=parts.scheme,
+            user=None if parts.username is None else unquote(parts.username),
+            password=None if parts.password is None else unquote(parts.password),
+            host=parts.hostname or "",
+            port=port,
+            path=unquote(parts.path),
+            query=query,
+        )
+
+    def __str__(self) -> str:
+        """The address without the password."""
+        user = "" if self.user is None else quote(self.user, safe="") + "@"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        port = "" if self.port is None else f":{self.port}"
+        place = f"//{user}{host}{port}" if user or host or port else ""
+        if not place and self.path.startswith("/"):
+            place = "//"
+        options = "&".join(f"{quote(name)}={quote(value)}" for name, value in self.query.items())
+        return f"{self.scheme}:{place}{quote(self.path)}{'?' if options else ''}{options}"
+
+    def file(self) -> str | None:
+        """The path of a store on this machine, or None.
+
+        ``scheme:///a/b`` and ``scheme:/a/b`` are the absolute path ``/a/b``, ``scheme:a/b`` is
+        relative to the working directory.
+
+        Raises:
+            ConfigurationError: If the address names a host.
+
+        Example:
+            >>> StoreURL.read("memory:///data/kb.json").file()
+            '/data/kb.json'
+            >>> StoreURL.read("memory:kb.json").file()
+            'kb.json'
+        """
+        if self.host or self.user is not None or self.port is not None:
+            raise ConfigurationError(
+                f"{self}: what follows two slashes is a host; write {self.scheme}:path for a path "
+                f"relative to the working directory, or {self.scheme}:///path for an absolute one"
+            )
+        if re.match(r"/[A-Za-z]:[/\\]", self.path):  # file URLs of Windows
+            return self.path[1:]
+        return self.path or None
+
+    def options(
+        self, known: Mapping[str, OptionReader | None], given: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The options of the address together with those given by keyword, which go first.
+
+        Args:
+            known: The options there are, each with what reads it from a text; None for one that
+                can only be given by keyword.
+            given: Options given by keyword.
+
+        Raises:
+            ConfigurationError: For an unknown option, and for a text that cannot be read.
+            TypeError: For an unknown keyword.
+        """
+        for name in given:
+            if name not in known:
+                raise TypeError(
+                    f"{self.scheme} has no option {name!r}{_closest(name, known)}; its options "
+                    f"are: {', '.join(known)}"
+                )
+        result: dict[str, Any] = {}
+        for name, text in self.query.items():
+            if name not in known:
+                raise ConfigurationError(
+                    f"{self}: there is no option {name!r}{_closest(name, known)}; options of "
+                    f"{self.scheme} are: {', '.join(known)}"
+                )
+            read = known[name]
+            if read is None:
+                raise ConfigurationError(
+                    f"{self}: the option {name!r} is given by keyword: open_store(url, {name}=...)"
+                )
+            if name not in given:
+                try:
+                    result[name] = read(text)
+                except ValueError:
+                    raise ConfigurationError(
+                        f"{self}: {text!r} is no value for the option {name!r}"
+                    ) from None
+        return {**result, **given}
+
+
+def open_store(url: str, *, embedder: EmbedderInput | None = None, **options: Any) -> VectorStore:
+    """Open a store by its address.
+
+    Args:
+        url: ``memory:`` for an empty store in memory; ``memory:kb.json`` or
+            ``memory:///data/kb.json`` for one that is loaded from that file when it exists, and
+            saved to it by ``close()`` and at the end of ``with``; the schemes of other stores are
+            listed with them.
+        embedder: For the store.
+        **options: Options of the store; they go before those behind the ``?`` of the address.
+
+    Raises:
+        ConfigurationError: If the address or an option cannot be used.
+        BackendNotInstalledError: If the store's client package is missing.
+        StoreFileError: If there is a file, and it cannot be read.
+
+    Example:
+        >>> with open_store("memory:?metric=dot", dimension=3) as store:
+        ...     store.metric, store.dimension
+        ('dot', 3)
+    """
+    address = StoreURL.read(url)
+    return store_class(address.scheme).from_url(address, embedder=embedder, **options)
+
+
+def store_schemes() -> list[str]:
+    """The schemes that :func:`open_store` knows, sorted.
+
+    Example:
+        >>> "memory" in store_schemes()
+        True
+    """
+    return sorted({*_BUILT_IN, *_plug_ins(tuple(sys.path))})
+
+
+def store_class(scheme: str) -> type[VectorStore]:
+    """The class that opens addresses of a scheme.
+
+    Raises:
+        ConfigurationError: If there is none, or if two distributions offer it.
+        ImportError: If a plug-in cannot be imported; it never disappears silently.
+    """
+    location = _BUILT_IN.get(scheme)
+    if location is None:
+        return _load_plug_in(scheme)
+    module, _, attribute = location.partition(":")
+    found: type[VectorStore] = getattr(import_module(module), attribute)
+    return found
+
+
+def _load_plug_in(scheme: str) -> type[VectorStore]:
+    from vecstore.store import VectorStore
+
+    point = _plug_ins(tuple(sys.path)).get(scheme)
+    if point is None:
+        known = store_schemes()
+        raise ConfigurationError(
+            f"there is no store for {scheme}:{_closest(scheme, known)} (known: {', '.join(known)})"
+        )
+    loaded = point.load()
+    if not (isinstance(loaded, type) and issubclass(loaded, VectorStore)):
+        raise ConfigurationError(
+            f"the entry point {point.value!r} for {scheme}: is no subclass of vecstore.VectorStore"
+        )
+    return loaded
+
+
+@lru_cache(maxsize=4)
+def _plug_ins(path: tuple[str, ...]) -> dict[str, EntryPoint]:
+    """The plug-ins found along ``path``, by scheme.
+
+    Raises:
+        ConfigurationError: If a scheme is offered twice, or is one of our own.
+    """
+    found: dict[str, EntryPoint] = {}
+    owners = dict.fromkeys(_BUILT_IN, "vecstore-dialects")
+    for point in entry_points(group=ENTRY_POINT_GROUP):
+        owner = point.dist.name if point.dist is not None else "an unnamed distribution"
+        rival = owners.setdefault(point.name, owner)
+        if point.name in _BUILT_IN or rival != owner:
+            raise ConfigurationError(
+                f"stores for {point.name}: are offered by two distributions, {rival} and {owner}; "
+                f"uninstall one: pip uninstall {owner}"
+            )
+        found[point.name] = point
+    return found
+
+
+def _closest(name: str, known: Mapping[str, Any] | list[str]) -> str:
+    close = get_close_matches(name.lower(), list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""

@@ -1,0 +1,209 @@
+"""What a caller passes to a store, read and checked: search requests, filters, ids, numbers."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+from vecstore.document import is_possible_id
+from vecstore.filter.ast import Expression, Group, unwrap
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+FilterInput = Expression | Group | str | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SearchRequest:
+    """One search, checked when it is made; ``store.search(request)`` runs it.
+
+    Args:
+        query: The text to embed and look for; or
+        vector: the vector to look for. One of the two.
+        top_k: How many documents to return at most; 0 returns none.
+        threshold: Leave out documents that score less; None leaves out nothing.
+        filter: Which documents to look among: an expression or its text.
+        include_embedding: Whether results carry their vectors.
+
+    Raises:
+        TypeError: For an argument of a wrong type, both or neither of ``query`` and ``vector``.
+        ValueError: For a negative ``top_k``, a ``threshold`` of NaN, or a vector that is none.
+        FilterSyntaxError: For a filter text that cannot be read.
+
+    Example:
+        >>> SearchRequest("bread", top_k=2, filter="lang == 'en'")
+        SearchRequest(query='bread', top_k=2, filter="lang == 'en'")
+    """
+
+    query: str | None = None
+    vector: ArrayLike | None = None
+    top_k: int = 4
+    threshold: float | None = None
+    filter: FilterInput = None
+    include_embedding: bool = False
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        if self.query is None and self.vector is None:
+            raise TypeError(
+                "a search needs a query text or vector=[...]; to read documents without "
+                "searching, write store.get(filter=...)"
+            )
+        if self.query is not None and self.vector is not None:
+            raise TypeError("a search takes a query text or a vector, not both")
+        if self.query is not None and not isinstance(self.query, str):
+            raise TypeError(
+                f"query is a text, not {_a(self.query)}; a vector goes to search(vector=...)"
+            )
+        if self.vector is not None:
+            put(self, "vector", _query_vector(self.vector))
+        put(self, "top_k", read_count("top_k", self.top_k))
+        put(self, "threshold", _threshold(self.threshold))
+        put(self, "filter", read_filter(self.filter))
+        put(self, "include_embedding", read_flag("include_embedding", self.include_embedding))
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not SearchRequest:
+            return NotImplemented
+        return self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def _identity(self) -> tuple[Any, ...]:
+        vector: Any = self.vector
+        return (
+            self.query,
+            None if vector is None else tuple(vector.tolist()),
+            self.top_k,
+            self.threshold,
+            self.filter,
+            self.include_embedding,
+        )
+
+    def __repr__(self) -> str:
+        vector: Any = self.vector
+        parts = [
+            f"query={self.query!r}" if vector is None else f"vector=<{len(vector)} dimensions>",
+            f"top_k={self.top_k}",
+        ]
+        if self.threshold is not None:
+            parts.append(f"threshold={self.threshold}")
+        if self.filter is not None:
+            parts.append(f"filter={str(self.filter)!r}")
+        if self.include_embedding:
+            parts.append("include_embedding=True")
+        return f"SearchRequest({', '.join(parts)})"
+
+
+def read_filter(filter: FilterInput) -> Expression | None:
+    """A filter in any form as an expression.
+
+    Raises:
+        TypeError: For a bool, a function, a dict, or anything else that is no filter.
+        FilterSyntaxError: For a text that cannot be read.
+    """
+    if filter is None or type(filter) is Expression:
+        return filter
+    if isinstance(filter, str):
+        from vecstore.grammar.parser import parse
+
+        return parse(filter)
+    if isinstance(filter, Mapping):
+        raise TypeError(
+            "a filter is an Expression or its text, not a dict; for the dict form write "
+            "filter=Expression.from_dict({...})"
+        )
+    return unwrap(filter)
+
+
+def read_ids(ids: Iterable[str] | None, method: str) -> tuple[str, ...] | None:
+    """The ids a caller asks for, in order; what could be no document's id is left out.
+
+    Raises:
+        TypeError: For a single text, and for anything in the list that is no text.
+    """
+    if ids is None:
+        return None
+    if isinstance(ids, str):
+        raise TypeError(
+            f"{method} takes a list of ids: {method}([{_cut(ids)}]); to select by a filter write "
+            f"{method}(filter={_cut(ids)})"
+        )
+    if isinstance(ids, Expression | Group):
+        raise TypeError(
+            f"{method} takes a list of ids first; to select by a filter write {method}(filter=...)"
+        )
+    if isinstance(ids, Mapping | bytes) or not isinstance(ids, Iterable):
+        raise TypeError(f"{method} takes a list of ids, not {_a(ids)}")
+    listed = list(ids)
+    for position, item in enumerate(listed):
+        if not isinstance(item, str):
+            raise TypeError(
+                f"{method} takes a list of ids, which are texts; item {position} is {_a(item)}"
+            )
+    return tuple([str.__str__(item) for item in listed if is_possible_id(item)])
+
+
+def read_count(name: str, value: Any) -> int:
+    """A whole number from 0 on.
+
+    Raises:
+        TypeError: If it is no integer; True and False are none.
+        ValueError: If it is negative.
+    """
+    if isinstance(value, bool):
+        raise TypeError(f"{name} is a whole number, not {value}")
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is a whole number, not {_a(value)}") from None
+    if number < 0:
+        raise ValueError(f"{name} is 0 or more, not {number}")
+    return number
+
+
+def read_flag(name: str, value: Any) -> bool:
+    """True or False, and nothing that only counts as one of them.
+
+    Raises:
+        TypeError: If it is neither.
+    """
+    if value is True or value is False:
+        return bool(value)
+    raise TypeError(f"{name} is True or False, not {_a(value)}")
+
+
+def _threshold(value: Any) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"threshold is a number or None, not {_a(value)}")
+    number = float(value)
+    if number != number:
+        raise ValueError("threshold is NaN: no score is at least that; pass None for no threshold")
+    return number
+
+
+def _query_vector(value: Any) -> Any:
+    from vecstore.vectors import VectorFault, to_vector
+
+    try:
+        return to_vector(value)
+    except VectorFault as fault:
+        raise ValueError(f"the query vector {fault}") from None
+
+
+def _a(value: object) -> str:
+    if value is None or isinstance(value, bool):
+        return repr(value)
+    name = type(value).__name__
+    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
+
+
+def _cut(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:59] + "…")

@@ -1,0 +1,103 @@
+"""Scores of all rows against one query, and the best of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import nsmallest
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vecstore.capabilities import Metric
+from vecstore.simple.table import Rows, Snapshot
+from vecstore.vectors import Matrix, Vector
+
+Scores = NDArray[Any]
+"""float32, or float64 where a vector's length asks for it."""
+
+_BLOCK = 256
+_CHUNK_BYTES = 512 * 1024
+_SAFE_LENGTH = 1e15
+
+
+def scores(snapshot: Snapshot, metric: Metric, query: Vector, rows: Rows | None) -> Scores:
+    """The score of each of ``rows`` (None: of every row, dead ones too).
+
+    ``np.vecdot`` reads the matrix once, at the speed of memory, and gives equal rows equal
+    scores, which a matrix product does not.
+    """
+    if not snapshot.size:
+        return np.empty(0, np.float32)
+    matrix = snapshot.matrix[: snapshot.size]
+    lengths = snapshot.lengths[: snapshot.size]
+    wide = query.astype(np.float64)
+    length = float(np.sqrt(np.vecdot(wide, wide)))
+    exact = snapshot.extreme or not 1 / _SAFE_LENGTH <= length <= _SAFE_LENGTH
+    if metric == "cosine":
+        wide /= length
+    probe: NDArray[Any] = wide if exact else wide.astype(np.float32)
+
+    if metric == "euclidean":
+        return _gathered(matrix, rows, exact, lambda part: _minus_distance(part, probe))
+    if metric == "dot":
+        return _gathered(matrix, rows, exact, lambda part: np.vecdot(part, probe))
+    if exact:
+        return _gathered(matrix, rows, exact, lambda part: _cosine(part, probe))
+    result = _gathered(matrix, rows, exact, lambda part: np.vecdot(part, probe))
+    result /= lengths if rows is None else lengths[rows]
+    return np.clip(result, -1.0, 1.0, out=result)
+
+
+def best(values: Scores, top_k: int, id_of: Callable[[int], str]) -> list[int]:
+    """Positions of the ``top_k`` highest values, best first, equal ones by id.
+
+    The block that holds the k-th highest block maximum bounds the k-th highest value from below:
+    one pass and a partition of the few maxima leave only candidates.
+    """
+    count = len(values)
+    if top_k >= count:
+        candidates = np.arange(count)
+    else:
+        candidates = np.flatnonzero(values >= _lower_bound(values, top_k))
+        if len(candidates) > top_k:
+            held = values[candidates]
+            candidates = candidates[held >= np.partition(held, len(held) - top_k)[-top_k]]
+    return nsmallest(
+        top_k, candidates.tolist(), key=lambda position: (-values[position], id_of(position))
+    )
+
+
+def _lower_bound(values: Scores, top_k: int) -> Any:
+    blocks = len(values) // _BLOCK
+    if blocks <= top_k:
+        return np.partition(values, len(values) - top_k)[-top_k]
+    maxima = values[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
+    return np.partition(maxima, blocks - top_k)[-top_k]
+
+
+def _gathered(
+    matrix: Matrix, rows: Rows | None, exact: bool, score: Callable[[Matrix], Scores]
+) -> Scores:
+    """Score all rows, or some of them, in pieces that stay in the cache."""
+    whole = rows is None
+    count = len(matrix) if rows is None else len(rows)
+    dtype = np.float64 if exact else np.float32
+    result = np.empty(count, dtype)
+    step = max(1, _CHUNK_BYTES // max(1, matrix.shape[1] * result.itemsize))
+    for start in range(0, count, step):
+        stop = min(start + step, count)
+        part = matrix[start:stop] if whole else matrix[rows[start:stop]]  # type: ignore[index]
+        result[start:stop] = score(part.astype(dtype) if exact else part)
+    return result
+
+
+def _minus_distance(part: NDArray[Any], probe: NDArray[Any]) -> Scores:
+    difference = part - probe
+    # 0.0 - x, not -x: the distance to an equal vector is 0.0, not -0.0.
+    return np.asarray(0.0 - np.sqrt(np.vecdot(difference, difference)))
+
+
+def _cosine(part: NDArray[Any], probe: NDArray[Any]) -> Scores:
+    lengths = np.sqrt(np.vecdot(part, part))
+    return np.asarray(np.clip(np.vecdot(part, probe) / lengths, -1.0, 1.0))

@@ -1,0 +1,259 @@
+"""The in-memory vector store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from vecstore.calls import Batch, Selection
+from vecstore.capabilities import Metric, StoreCapabilities
+from vecstore.document import Document, stored_document
+from vecstore.embedding import BatchingStrategy, EmbedderInput, check_dimension
+from vecstore.errors import ConfigurationError, DuplicateDocumentError
+from vecstore.filter.ast import Expression
+from vecstore.simple.scoring import best, scores
+from vecstore.simple.table import Rows, Snapshot, Table
+from vecstore.store import VectorStore, changed
+
+if TYPE_CHECKING:
+    from vecstore.opening import StoreURL
+    from vecstore.vectors import Matrix, Vector
+
+
+class SimpleVectorStore(VectorStore):
+    """Documents in memory, searched exactly, saved to one JSON file.
+
+    Safe to use from many threads: each call sees one state of the store, and searching goes on
+    while others write. Scores and results are exact; nothing is approximated.
+
+    Args:
+        embedder: As for every :class:`~vecstore.VectorStore`.
+        metric: ``"cosine"``, ``"dot"`` or ``"euclidean"``. When left out: cosine, until a file is
+            loaded that was saved with another one.
+        dimension: Length of the vectors; when left out, that of the first one.
+        batching: How texts are cut into calls of the embedder.
+
+    Example:
+        >>> from vecstore import Document, SimpleVectorStore
+        >>> def embed(texts):
+        ...     return [[text.count("a") + 1, text.count("b")] for text in texts]
+        >>> store = SimpleVectorStore(embed)
+        >>> store.add(
+        ...     [
+        ...         Document("aaa", {"year": 2020}, id="first"),
+        ...         Document("bbb", {"year": 2021}, id="second"),
+        ...     ]
+        ... )
+        ['first', 'second']
+        >>> [document.id for document in store.search("aa", top_k=1)]
+        ['first']
+        >>> [document.id for document in store.search("aa", filter="year > 2020")]
+        ['second']
+    """
+
+    name: ClassVar[str] = "memory"
+    capabilities: StoreCapabilities = StoreCapabilities(
+        exact_topk=True, conflict_atomic=True, batch_atomic=True, filtered_count=True
+    )
+
+    def __init__(
+        self,
+        embedder: EmbedderInput | None = None,
+        *,
+        metric: Metric | None = None,
+        dimension: int | None = None,
+        batching: BatchingStrategy | None = None,
+    ) -> None:
+        super().__init__(
+            embedder,
+            metric="cosine" if metric is None else metric,
+            dimension=dimension,
+            batching=batching,
+        )
+        self._metric_given = metric is not None
+        self._table = Table(dimension)
+
+    @property
+    def dimension(self) -> int | None:
+        """Length of the vectors; None while the store is empty and none was declared."""
+        return self._table.snapshot.dimension
+
+    @classmethod
+    def from_url(
+        cls, url: StoreURL, *, embedder: EmbedderInput | None = None, **options: Any
+    ) -> SimpleVectorStore:
+        """Open ``memory:``; see :func:`vecstore.open_store`."""
+        settings = url.options({"metric": str, "dimension": int, "batching": None}, options)
+        if url.file() is not None:
+            raise ConfigurationError(f"{url}: a store in memory has no file; write memory:")
+        return cls(embedder, **settings)
+
+    # --- the hooks ---------------------------------------------------------------------------
+
+    def _add(self, batch: Batch) -> Iterable[str]:
+        table = self._table
+        with table.lock:
+            check_dimension(batch.vectors.shape[1], self.dimension, f"document {batch.ids[0]!r}")
+            if batch.on_conflict == "replace":
+                table.put(batch.ids, batch.texts, batch.metadata, batch.vectors)
+                return batch.ids
+            known = table.known(batch.ids)
+            if not known:
+                table.put(batch.ids, batch.texts, batch.metadata, batch.vectors)
+                return batch.ids
+            if batch.on_conflict == "error":
+                raise DuplicateDocumentError(
+                    f"{len(known)} of these documents are stored already, the first is "
+                    f"{known[0]!r}",
+                    ids=known,
+                )
+            taken = set(known)
+            rows = [row for row, id in enumerate(batch.ids) if id not in taken]
+            free = [batch.ids[row] for row in rows]
+            if free:
+                table.put(
+                    free,
+                    [batch.texts[row] for row in rows],
+                    [batch.metadata[row] for row in rows],
+                    batch.vectors[rows],
+                )
+            return free
+
+    def _search(
+        self, vector: Vector, *, top_k: int, filter: Any, include_embedding: bool
+    ) -> Iterable[Document]:
+        snapshot = self._table.snapshot
+        rows = _selected(snapshot, filter)
+        if snapshot.live == 0:
+            return []
+        values = scores(snapshot, self.metric, vector, rows)
+        ids = snapshot.ids
+        if rows is None:
+            found = best(values, top_k, ids.__getitem__)
+            return [
+                _document(snapshot, row, include_embedding, float(values[row])) for row in found
+            ]
+        listed = rows
+        found = best(values, top_k, lambda position: ids[listed[position]])
+        return [
+            _document(snapshot, int(rows[position]), include_embedding, float(values[position]))
+            for position in found
+        ]
+
+    def _get(
+        self, selection: Selection, *, limit: int | None, include_embedding: bool
+    ) -> Iterable[Document]:
+        if selection.ids is None:
+            snapshot = self._table.snapshot
+            rows: Sequence[int] = _listed(snapshot, selection.filter, limit)
+        else:
+            snapshot, rows = self._chosen(selection)
+        return [_document(snapshot, row, include_embedding) for row in rows]
+
+    def _scan(self, filter: Any, *, batch_size: int, include_embedding: bool) -> Iterable[Document]:
+        return _scanned(self._table.snapshot, filter, include_embedding)
+
+    def _delete(self, selection: Selection) -> int:
+        with self._table.lock:
+            _, rows = self._chosen(selection)
+            self._table.delete(rows)
+            return len(rows)
+
+    def _delete_filtered(self, filter: Any) -> int:
+        with self._table.lock:
+            rows = _listed(self._table.snapshot, filter)
+            self._table.delete(rows)
+            return len(rows)
+
+    def _count(self, filter: Any) -> int:
+        snapshot = self._table.snapshot
+        if filter is None:
+            return snapshot.live
+        return len(_listed(snapshot, filter))
+
+    def _update_metadata(
+        self, selection: Selection, *, set: dict[str, Any], unset: tuple[str, ...]
+    ) -> int:
+        with self._table.lock:
+            if selection.ids is None:
+                snapshot = self._table.snapshot
+                rows: Sequence[int] = _listed(snapshot, selection.filter)
+            else:
+                snapshot, rows = self._chosen(selection)
+            if rows:
+                self._table.put(
+                    [snapshot.ids[row] for row in rows],
+                    [snapshot.texts[row] for row in rows],
+                    [changed(snapshot.metadata[row], set, unset) for row in rows],
+                    snapshot.matrix[list(rows)],
+                )
+            return len(rows)
+
+    def _clear(self) -> None:
+        self._table.clear()
+
+    def _native(self) -> tuple[list[str], Matrix]:
+        """The ids and the matrix of vectors, row for row; both copies."""
+        snapshot = self._table.snapshot
+        rows = snapshot.live_rows()
+        return [snapshot.ids[row] for row in rows.tolist()], snapshot.matrix[rows]
+
+    def _chosen(self, selection: Selection) -> tuple[Snapshot, list[int]]:
+        """The current state, and the rows of the selected ids that match the filter."""
+        assert selection.ids is not None
+        snapshot, rows = self._table.lookup(selection.ids)
+        if selection.filter is not None:
+            matches = selection.filter.matcher()
+            rows = [row for row in rows if matches(snapshot.metadata[row])]
+        return snapshot, rows
+
+
+def _selected(snapshot: Snapshot, filter: Expression | None) -> Rows | None:
+    """The rows of documents that match, ascending; None for every row, none of which is dead."""
+    if filter is None:
+        return None if snapshot.whole else snapshot.live_rows()
+    return np.array(_listed(snapshot, filter), dtype=np.intp)
+
+
+def _listed(snapshot: Snapshot, filter: Expression | None, limit: int | None = None) -> list[int]:
+    live = range(snapshot.size) if snapshot.whole else snapshot.live_rows().tolist()
+    if filter is None:
+        return list(live[:limit])
+    matches = filter.matcher()
+    metadata = snapshot.metadata
+    rows: list[int] = []
+    for row in live:
+        if matches(metadata[row]):
+            rows.append(row)
+            if len(rows) == limit:
+                break
+    return rows
+
+
+def _scanned(
+    snapshot: Snapshot, filter: Expression | None, include_embedding: bool
+) -> Iterator[Document]:
+    live = range(snapshot.size) if snapshot.whole else snapshot.live_rows().tolist()
+    matches = None if filter is None else filter.matcher()
+    for row in live:
+        if matches is None or matches(snapshot.metadata[row]):
+            yield _document(snapshot, row, include_embedding)
+
+
+def _document(
+    snapshot: Snapshot, row: int, include_embedding: bool, score: float | None = None
+) -> Document:
+    embedding = None
+    if include_embedding:
+        embedding = snapshot.matrix[row].copy()
+        embedding.flags.writeable = False
+    return stored_document(
+        snapshot.ids[row],
+        snapshot.texts[row],
+        snapshot.metadata[row],
+        embedding,
+        score,
+        shared=True,
+    )

@@ -1,0 +1,291 @@
+"""Rows of documents and vectors that readers see whole while writers go on.
+
+Rows are only ever appended. Replacing or deleting a document writes the number of the version
+that ended its row into ``died``; nothing else about a row changes. A reader takes the current
+:class:`Snapshot` and sees, for as long as it likes, the rows below its size that had not died by
+its version: no lock is held while searching, filtering, scanning or saving, and what one call
+returns is one state of the store. Writers take turns on one lock. Dead rows are dropped when there
+are many of them, by copying the rest into new arrays; snapshots keep the old ones.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vecstore.vectors import Matrix
+
+Rows = NDArray[np.intp]
+
+_ALIVE = np.iinfo(np.int64).max
+_FIRST_CAPACITY = 64
+_DEAD_ALLOWED = 1_024
+
+# Lengths whose squares and products float32 holds with room to spare.
+_SMALLEST_SQUARE, _LARGEST_SQUARE = 1e-30, 1e30
+
+
+class Snapshot:
+    """One state of a table. The columns may be longer than ``size``; the rest is not of it.
+
+    Attributes:
+        version: Counts the writes.
+        size: Rows, dead ones included.
+        live: Documents.
+        dimension: Length of the vectors, or None before the first one.
+        ids: Id of each row.
+        texts: Text of each row.
+        metadata: Metadata of each row; never changed.
+        matrix: Vector of each row, as it was given.
+        lengths: Euclidean length of each vector.
+        extreme: Whether some vector is so long or short that float32 arithmetic may fail on it.
+    """
+
+    __slots__ = (
+        "_died",
+        "_live_rows",
+        "dimension",
+        "extreme",
+        "ids",
+        "lengths",
+        "live",
+        "matrix",
+        "metadata",
+        "size",
+        "texts",
+        "version",
+    )
+
+    def __init__(
+        self,
+        *,
+        version: int,
+        size: int,
+        live: int,
+        dimension: int | None,
+        ids: list[str],
+        texts: list[str],
+        metadata: list[dict[str, Any]],
+        matrix: Matrix,
+        lengths: NDArray[np.float32],
+        died: NDArray[np.int64],
+        extreme: bool,
+    ) -> None:
+        self.version = version
+        self.size = size
+        self.live = live
+        self.dimension = dimension
+        self.ids = ids
+        self.texts = texts
+        self.metadata = metadata
+        self.matrix = matrix
+        self.lengths = lengths
+        self.extreme = extreme
+        self._died = died
+        self._live_rows: Rows | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether every row is a document."""
+        return self.live == self.size
+
+    def live_rows(self) -> Rows:
+        """The rows that are documents, ascending."""
+        rows = self._live_rows
+        if rows is None:
+            rows = np.flatnonzero(self._died[: self.size] > self.version)
+            self._live_rows = rows
+        return rows
+
+
+class Table:
+    """The rows of one store.
+
+    Args:
+        dimension: Length of the vectors, or None to take it from the first.
+    """
+
+    def __init__(self, dimension: int | None = None) -> None:
+        self.lock = threading.RLock()
+        """Held by writers, also across several steps that belong together."""
+        self._declared = dimension
+        self._rows: dict[str, int] = {}
+        self.snapshot = self._empty(0, dimension)
+        """The current state; replaced as a whole."""
+
+    def lookup(self, ids: Iterable[str]) -> tuple[Snapshot, list[int]]:
+        """The current state and the rows of those ids that are stored, in the order given."""
+        with self.lock:
+            rows = self._rows
+            return self.snapshot, [rows[id] for id in ids if id in rows]
+
+    def known(self, ids: Iterable[str]) -> list[str]:
+        """Those ids that are stored."""
+        with self.lock:
+            return [id for id in ids if id in self._rows]
+
+    def put(
+        self,
+        ids: Sequence[str],
+        texts: Sequence[str],
+        metadata: Sequence[dict[str, Any]],
+        vectors: Matrix,
+    ) -> None:
+        """Store documents with distinct ids; those that are stored already are replaced."""
+        with self.lock:
+            old = self.snapshot
+            replaced = [self._rows[id] for id in ids if id in self._rows] if self._rows else []
+            start, stop = old.size, old.size + len(ids)
+            matrix, lengths, died = self._room_for(stop, vectors.shape[1])
+            squares = _squares(vectors)
+            matrix[start:stop] = vectors
+            np.sqrt(squares, out=lengths[start:stop], casting="same_kind")
+            died[start:stop] = _ALIVE
+            # A failed attempt may have left entries past the end.
+            del old.ids[start:], old.texts[start:], old.metadata[start:]
+            old.ids.extend(ids)
+            old.texts.extend(texts)
+            old.metadata.extend(metadata)
+            version = old.version + 1
+            died[replaced] = version
+            self._rows.update(zip(ids, range(start, stop), strict=True))
+            self.snapshot = Snapshot(
+                version=version,
+                size=stop,
+                live=old.live - len(replaced) + len(ids),
+                dimension=vectors.shape[1],
+                ids=old.ids,
+                texts=old.texts,
+                metadata=old.metadata,
+                matrix=matrix,
+                lengths=lengths,
+                died=died,
+                extreme=old.extreme or _is_extreme(squares),
+            )
+            self._drop_dead_rows()
+
+    def delete(self, rows: Sequence[int]) -> None:
+        """Delete documents by the rows that the current state has them in."""
+        with self.lock:
+            old = self.snapshot
+            if not rows:
+                return
+            for row in rows:
+                del self._rows[old.ids[row]]
+            version = old.version + 1
+            old._died[list(rows)] = version
+            self.snapshot = Snapshot(
+                version=version,
+                size=old.size,
+                live=old.live - len(rows),
+                dimension=old.dimension,
+                ids=old.ids,
+                texts=old.texts,
+                metadata=old.metadata,
+                matrix=old.matrix,
+                lengths=old.lengths,
+                died=old._died,
+                extreme=old.extreme,
+            )
+            self._drop_dead_rows()
+
+    def clear(self) -> None:
+        """Delete every document; the dimension is open again unless it was declared."""
+        with self.lock:
+            self._rows = {}
+            self.snapshot = self._empty(self.snapshot.version + 1, self._declared)
+
+    def replace_all(
+        self,
+        ids: list[str],
+        texts: list[str],
+        metadata: list[dict[str, Any]],
+        vectors: Matrix,
+    ) -> None:
+        """Put these documents in the place of all others, in one step."""
+        fresh = Table(self._declared)
+        if ids:
+            fresh.put(ids, texts, metadata, vectors)
+        with self.lock:
+            self._rows = fresh._rows
+            fresh.snapshot.version = self.snapshot.version + 1
+            self.snapshot = fresh.snapshot
+
+    def _empty(self, version: int, dimension: int | None) -> Snapshot:
+        return Snapshot(
+            version=version,
+            size=0,
+            live=0,
+            dimension=dimension,
+            ids=[],
+            texts=[],
+            metadata=[],
+            matrix=np.empty((0, dimension or 0), np.float32),
+            lengths=np.empty(0, np.float32),
+            died=np.empty(0, np.int64),
+            extreme=False,
+        )
+
+    def _room_for(
+        self, size: int, dimension: int
+    ) -> tuple[Matrix, NDArray[np.float32], NDArray[np.int64]]:
+        """Arrays with room for ``size`` rows, the current rows in them."""
+        old = self.snapshot
+        capacity = len(old.matrix)
+        if size <= capacity:
+            return old.matrix, old.lengths, old._died
+        capacity = max(size, 2 * capacity, _FIRST_CAPACITY)
+        matrix = np.empty((capacity, dimension), np.float32)
+        lengths = np.empty(capacity, np.float32)
+        died = np.empty(capacity, np.int64)
+        if old.size:
+            matrix[: old.size] = old.matrix[: old.size]
+        lengths[: old.size] = old.lengths[: old.size]
+        died[: old.size] = old._died[: old.size]
+        return matrix, lengths, died
+
+    def _drop_dead_rows(self) -> None:
+        old = self.snapshot
+        dead = old.size - old.live
+        if dead <= _DEAD_ALLOWED or dead <= old.live:
+            return
+        rows = old.live_rows()
+        listed = rows.tolist()
+        ids = [old.ids[row] for row in listed]
+        matrix = old.matrix[rows]
+        self._rows = dict(zip(ids, range(len(ids)), strict=True))
+        self.snapshot = Snapshot(
+            version=old.version,
+            size=len(ids),
+            live=len(ids),
+            dimension=old.dimension,
+            ids=ids,
+            texts=[old.texts[row] for row in listed],
+            metadata=[old.metadata[row] for row in listed],
+            matrix=matrix,
+            lengths=old.lengths[rows],
+            died=np.full(len(ids), _ALIVE, np.int64),
+            extreme=old.extreme and _is_extreme(_squares(matrix)),
+        )
+
+
+def _squares(vectors: Matrix) -> NDArray[Any]:
+    """The squared length of each vector, in float64 where float32 would not do."""
+    with np.errstate(over="ignore", under="ignore"):
+        squares: NDArray[Any] = np.vecdot(vectors, vectors)
+    if _out_of_range(squares).any():
+        wide = vectors.astype(np.float64)
+        return np.asarray(np.vecdot(wide, wide))
+    return squares
+
+
+def _is_extreme(squares: NDArray[Any]) -> bool:
+    return bool((_out_of_range(squares) & (squares != 0)).any())
+
+
+def _out_of_range(squares: NDArray[Any]) -> NDArray[np.bool_]:
+    return ~((squares >= _SMALLEST_SQUARE) & (squares <= _LARGEST_SQUARE))

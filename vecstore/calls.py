@@ -1,7 +1,7 @@
 """The operations of a store as values: read and checked once, then handed down one path.
 
 Every public method of :class:`~vecstore.VectorStore` makes one of these and passes it to
-``VectorStore._execute``. Whatever stands around a store (a scope that narrows calls, an observer
+``_execute``. Whatever stands around a store (a scope that narrows calls, an observer
 that times them, a pool that runs them) sees calls and need not know the methods.
 """
 
@@ -26,7 +26,7 @@ from vecstore.request import (
 )
 
 if TYPE_CHECKING:
-    from vecstore.store import VectorStore
+    from vecstore.operations import StoreOperations
     from vecstore.vectors import Matrix
 
 Result = TypeVar("Result")
@@ -64,7 +64,7 @@ class Selection:
 
     Attributes:
         ids: Ids without repetition; None for no restriction.
-        filter: What ``VectorStore._compile_filter`` returned; None for no restriction.
+        filter: What ``_compile_filter`` returned; None for no restriction.
     """
 
     ids: tuple[str, ...] | None = None
@@ -77,7 +77,7 @@ class Call(Generic[Result]):
 
     operation: ClassVar[str]
 
-    def perform(self, store: VectorStore) -> Result:
+    def perform(self, store: StoreOperations) -> Result:
         """Run on a store that is open."""
         raise NotImplementedError
 
@@ -109,7 +109,7 @@ class AddCall(Call[list[str]]):
             raise TypeError("progress is a function of (documents done, documents in all or None)")
         return cls(documents=documents, on_conflict=on_conflict, progress=progress)
 
-    def perform(self, store: VectorStore) -> list[str]:
+    def perform(self, store: StoreOperations) -> list[str]:
         """Run on a store that is open."""
         return store._perform_add(self)
 
@@ -126,7 +126,7 @@ class SearchCall(Call[list[Document]]):
         """Which documents to look among."""
         return _read_already(self.request.filter)
 
-    def perform(self, store: VectorStore) -> list[Document]:
+    def perform(self, store: StoreOperations) -> list[Document]:
         """Run on a store that is open."""
         return store._perform_search(self)
 
@@ -157,7 +157,7 @@ class GetCall(Call[list[Document]]):
             include_embedding=read_flag("include_embedding", include_embedding),
         )
 
-    def perform(self, store: VectorStore) -> list[Document]:
+    def perform(self, store: StoreOperations) -> list[Document]:
         """Run on a store that is open."""
         return store._perform_get(self)
 
@@ -204,7 +204,7 @@ class UpdateMetadataCall(Call[int]):
             unset=removed,
         )
 
-    def perform(self, store: VectorStore) -> int:
+    def perform(self, store: StoreOperations) -> int:
         """Run on a store that is open."""
         return store._perform_update_metadata(self)
 
@@ -233,7 +233,7 @@ class DeleteCall(Call[int]):
             raise ValueError(f"this filter matches every document; {_CLEAR}")
         return cls(ids=read_ids(ids, "delete"), filter=expression)
 
-    def perform(self, store: VectorStore) -> int:
+    def perform(self, store: StoreOperations) -> int:
         """Run on a store that is open."""
         return store._perform_delete(self)
 
@@ -245,7 +245,7 @@ class CountCall(Call[int]):
     operation: ClassVar[str] = "count"
     filter: Expression | None = None
 
-    def perform(self, store: VectorStore) -> int:
+    def perform(self, store: StoreOperations) -> int:
         """Run on a store that is open."""
         return store._perform_count(self)
 
@@ -271,7 +271,7 @@ class ScanCall(Call[Iterator[Document]]):
             include_embedding=read_flag("include_embedding", include_embedding),
         )
 
-    def perform(self, store: VectorStore) -> Iterator[Document]:
+    def perform(self, store: StoreOperations) -> Iterator[Document]:
         """Run on a store that is open."""
         return store._perform_scan(self)
 
@@ -282,7 +282,7 @@ class ClearCall(Call[None]):
 
     operation: ClassVar[str] = "clear"
 
-    def perform(self, store: VectorStore) -> None:
+    def perform(self, store: StoreOperations) -> None:
         """Run on a store that is open."""
         store._perform_clear(self)
 

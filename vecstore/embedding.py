@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import string
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
@@ -202,6 +202,13 @@ class BoundEmbedder:
                 f"{shown}"
             )
         self.embedder = embedder
+        self._embed_documents: Callable[[list[str]], Any]
+        self._embed_query: Callable[[str], Any] | None = None
+        if isinstance(embedder, Embedder):
+            self._embed_documents = embedder.embed_documents
+            self._embed_query = embedder.embed_query
+        else:
+            self._embed_documents = embedder
 
     def documents(self, documents: Sequence[TextToEmbed], dimension: int | None) -> Matrix:
         """The vectors of a batch, one a row.
@@ -216,10 +223,7 @@ class BoundEmbedder:
             DimensionMismatchError: If the vectors are not of the store's dimension.
         """
         texts = [document.text for document in documents]
-        if isinstance(self.embedder, Embedder):
-            answer = self._ask(self.embedder.embed_documents, texts, _batch_name(documents))
-        else:
-            answer = self._ask(self.embedder, texts, _batch_name(documents))
+        answer = _ask(self._embed_documents, texts, _batch_name(documents))
         return checked_answer(answer, documents, dimension)
 
     def query(self, text: str) -> Vector:
@@ -230,52 +234,49 @@ class BoundEmbedder:
         """
         from vecstore.vectors import VectorFault, to_vector
 
-        if isinstance(self.embedder, Embedder):
-            answer = self._ask(self.embedder.embed_query, text, "the query")
-        else:
-            answers = self._ask(self.embedder, [text], "the query")
-            if len(answers) != 1:
-                raise EmbeddingError(
-                    f"the embedder returned {len(answers)} vectors for one query text"
-                )
+        if self._embed_query is None:
+            answers = _ask(self._embed_documents, [text], "the query")
+            _check_count(answers, 1, "the query")
             answer = answers[0]
+        else:
+            answer = _ask(self._embed_query, text, "the query")
         try:
             return to_vector(answer)
         except VectorFault as fault:
             raise EmbeddingError(f"the vector of the query {fault}") from None
 
-    def _ask(self, function: Callable[[Any], Any], argument: Any, name: str) -> Any:
-        try:
-            return function(argument)
-        except VecstoreError:
-            raise
-        except Exception as error:
-            # Only the type: a provider's message may quote the request, keys included.
-            raise EmbeddingError(
-                f"the embedder failed on {name} with {type(error).__name__}; "
-                "its own error is the cause of this one"
-            ) from error
+
+def _ask(function: Callable[[Any], Any], argument: Any, name: str) -> Any:
+    try:
+        answer = function(argument)
+        if isinstance(answer, Iterator):  # some models yield their vectors
+            answer = list(answer)
+    except VecstoreError:
+        raise
+    except Exception as error:
+        # Only the type: a provider's message may quote the request, keys included.
+        raise EmbeddingError(
+            f"the embedder failed on {name} with {type(error).__name__}; "
+            "its own error is the cause of this one"
+        ) from error
+    if isinstance(answer, Coroutine):
+        answer.close()
+        raise ConfigurationError(
+            "the embedder is asynchronous: it returned a coroutine in place of vectors; give the "
+            "store a function, or methods, that return the vectors themselves"
+        )
+    return answer
 
 
 def checked_answer(answer: Any, documents: Sequence[TextToEmbed], dimension: int | None) -> Matrix:
     """An embedder's answer to a batch as a matrix; see :meth:`BoundEmbedder.documents`."""
     from vecstore.vectors import VectorFault, first_not_finite, to_matrix
 
-    count = len(answer) if hasattr(answer, "__len__") else None
-    if count is not None and count != len(documents):
-        raise EmbeddingError(
-            f"the embedder returned {count} vectors for {len(documents)} texts "
-            f"({_batch_name(documents)}); none of them was stored"
-        )
+    _check_count(answer, len(documents), _batch_name(documents))
     try:
         matrix = to_matrix(answer)
     except VectorFault as fault:
         raise _name_odd_vector(answer, documents, fault) from None
-    if len(matrix) != len(documents):
-        raise EmbeddingError(
-            f"the embedder returned {len(matrix)} vectors for {len(documents)} texts "
-            f"({_batch_name(documents)}); none of them was stored"
-        )
     if not matrix.shape[1]:
         raise EmbeddingError(
             f"the embedder returned an empty vector for document {shown_id(documents[0].id)}"
@@ -287,6 +288,24 @@ def checked_answer(answer: Any, documents: Sequence[TextToEmbed], dimension: int
         )
     check_dimension(matrix.shape[1], dimension, f"document {shown_id(documents[0].id)}")
     return matrix
+
+
+def _check_count(answer: Any, expected: int, name: str) -> None:
+    """Refuse anything but a list of ``expected`` vectors, as far as that shows from outside."""
+    if isinstance(answer, str | bytes) or not hasattr(answer, "__len__"):
+        raise EmbeddingError(
+            f"the embedder returned {type(answer).__name__} for {name}, not a list of vectors"
+        )
+    if len(answer) and not isinstance(answer, Mapping) and not hasattr(answer[0], "__len__"):
+        raise EmbeddingError(
+            f"the embedder returned one flat list of {len(answer):,} for {name}, not a list of "
+            "vectors; for one text it returns [vector]"
+        )
+    if len(answer) != expected:
+        raise EmbeddingError(
+            f"the embedder returned {len(answer):,} vectors for {expected:,} texts ({name}); none "
+            "of them was stored"
+        )
 
 
 def check_dimension(actual: int, expected: int | None, what: str) -> None:

@@ -17,7 +17,7 @@ from vecstore.errors import ConfigurationError, DocumentError, EmbeddingError, V
 from vecstore.filter.text import key_text
 
 if TYPE_CHECKING:
-    from vecstore.store import VectorStore
+    from vecstore.operations import StoreOperations
     from vecstore.vectors import Matrix
 
 WINDOW = 1_024
@@ -42,7 +42,7 @@ class Prepared:
 class Ingest:
     """One ``add`` on one store."""
 
-    def __init__(self, store: VectorStore, call: AddCall) -> None:
+    def __init__(self, store: StoreOperations, call: AddCall) -> None:
         self._store = store
         self._call = call
         self._limits = RecordLimits(store.name, store.capabilities)
@@ -50,7 +50,7 @@ class Ingest:
         self._ids: list[str] = []
         self._stored: dict[str, None] = {}
         self._written: set[str] = set()
-        self._window: dict[str, Prepared] = {}
+        self._window: dict[str, Document] = {}
 
     def run(self) -> list[str]:
         """Add all documents; the id of each, in the order given."""
@@ -71,11 +71,10 @@ class Ingest:
         return self._ids
 
     def _add_window(self, documents: Iterable[Document], whole: bool) -> None:
-        self._window = {}
-        self._window = self._prepare(documents)
-        total = len(self._window) if whole else None
-        batches = self._plan()
-        for batch in batches:
+        self._take(documents)
+        prepared = self._prepare()
+        total = len(prepared) if whole else None
+        for batch in self._plan(prepared):
             vectors = self._vectors(batch)
             for part in self._parts(batch, vectors):
                 written = self._store._add(part)
@@ -87,9 +86,9 @@ class Ingest:
 
     # --- before the first write -------------------------------------------------------------
 
-    def _prepare(self, documents: Iterable[Document]) -> dict[str, Prepared]:
-        """Check a window; of documents with one id the last is kept."""
-        last: dict[str, Document] = {}
+    def _take(self, documents: Iterable[Document]) -> None:
+        """Note the ids of a window; of documents with one id the last is kept."""
+        self._window = window = {}
         first = len(self._ids)
         for position, document in enumerate(documents, first):
             if not isinstance(document, Document):
@@ -97,14 +96,17 @@ class Ingest:
                     f"add takes documents; item {position} is a {type(document).__name__}: "
                     "write Document(text, metadata)"
                 )
-            last[document.id] = document
+            window[document.id] = document
             self._ids.append(document.id)
-        prepared = {
-            id: Prepared(document, settled_metadata(document)) for id, document in last.items()
-        }
-        self._limits.check(prepared.values())
-        self._store._check_documents(list(prepared.values()))
-        self._check_given(prepared.values())
+
+    def _prepare(self) -> list[Prepared]:
+        """Check a window."""
+        prepared = [
+            Prepared(document, settled_metadata(document)) for document in self._window.values()
+        ]
+        self._limits.check(prepared)
+        self._store._check_documents(prepared)
+        self._check_given(prepared)
         return prepared
 
     def _check_given(self, prepared: Iterable[Prepared]) -> None:
@@ -128,11 +130,11 @@ class Ingest:
 
     # --- batches ----------------------------------------------------------------------------
 
-    def _plan(self) -> list[Sequence[Prepared]]:
+    def _plan(self, prepared: Sequence[Prepared]) -> list[Sequence[Prepared]]:
         """Cut the window: documents that bring their vectors first, then those to embed."""
         given: list[Prepared] = []
         texts: list[Prepared] = []
-        for item in self._window.values():
+        for item in prepared:
             (texts if item.document.embedding is None else given).append(item)
         if texts and self._store._bound_embedder is None:
             raise ConfigurationError(

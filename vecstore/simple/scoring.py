@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vecstore.capabilities import Metric
 from vecstore.simple.table import Rows, Snapshot
 from vecstore.vectors import Matrix, Vector
 
@@ -21,7 +20,7 @@ _CHUNK_BYTES = 512 * 1024
 _SAFE_LENGTH = 1e15
 
 
-def scores(snapshot: Snapshot, metric: Metric, query: Vector, rows: Rows | None) -> Scores:
+def scores(snapshot: Snapshot, query: Vector, rows: Rows | None) -> Scores:
     """The score of each of ``rows`` (None: of every row, dead ones too).
 
     ``np.vecdot`` reads the matrix once, at the speed of memory, and gives equal rows equal
@@ -29,6 +28,7 @@ def scores(snapshot: Snapshot, metric: Metric, query: Vector, rows: Rows | None)
     """
     if not snapshot.size:
         return np.empty(0, np.float32)
+    metric = snapshot.metric
     matrix = snapshot.matrix[: snapshot.size]
     lengths = snapshot.lengths[: snapshot.size]
     wide = query.astype(np.float64)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -11,15 +12,18 @@ from vecstore.calls import Batch, Selection
 from vecstore.capabilities import Metric, StoreCapabilities
 from vecstore.document import Document, stored_document
 from vecstore.embedding import BatchingStrategy, EmbedderInput, check_dimension
-from vecstore.errors import ConfigurationError, DuplicateDocumentError
+from vecstore.errors import DuplicateDocumentError, StoreFileError
 from vecstore.filter.ast import Expression
+from vecstore.hooks import changed
+from vecstore.simple.files import Source, Target, as_bytes, read_source, write_target
+from vecstore.simple.persistence import Contents, decoded, encoded
 from vecstore.simple.scoring import best, scores
 from vecstore.simple.table import Rows, Snapshot, Table
-from vecstore.store import VectorStore, changed
+from vecstore.store import VectorStore
+from vecstore.vectors import Matrix, Vector, first_zero
 
 if TYPE_CHECKING:
     from vecstore.opening import StoreURL
-    from vecstore.vectors import Matrix, Vector
 
 
 class SimpleVectorStore(VectorStore):
@@ -73,7 +77,14 @@ class SimpleVectorStore(VectorStore):
             batching=batching,
         )
         self._metric_given = metric is not None
-        self._table = Table(dimension)
+        self._table = Table(self._metric, dimension)
+        self._file: str | None = None
+        self._saved_version = 0
+
+    @property
+    def metric(self) -> Metric:
+        """How vectors are compared."""
+        return self._table.snapshot.metric
 
     @property
     def dimension(self) -> int | None:
@@ -84,11 +95,129 @@ class SimpleVectorStore(VectorStore):
     def from_url(
         cls, url: StoreURL, *, embedder: EmbedderInput | None = None, **options: Any
     ) -> SimpleVectorStore:
-        """Open ``memory:``; see :func:`vecstore.open_store`."""
+        """Open ``memory:``, or ``memory:`` with a file; see :func:`vecstore.open_store`."""
         settings = url.options({"metric": str, "dimension": int, "batching": None}, options)
-        if url.file() is not None:
-            raise ConfigurationError(f"{url}: a store in memory has no file; write memory:")
-        return cls(embedder, **settings)
+        path = url.file()
+        store = cls(embedder, **settings)
+        if path is not None:
+            store._attach(path)
+        return store
+
+    @classmethod
+    def from_json(
+        cls,
+        text: str | bytes,
+        embedder: EmbedderInput | None = None,
+        *,
+        metric: Metric | None = None,
+        dimension: int | None = None,
+        batching: BatchingStrategy | None = None,
+    ) -> SimpleVectorStore:
+        """A store with what :meth:`to_json` of another returned.
+
+        Raises:
+            StoreFileError: If the text is no saved store, or does not fit metric or dimension.
+
+        Example:
+            >>> from vecstore import Document, SimpleVectorStore
+            >>> store = SimpleVectorStore()
+            >>> store.add([Document("Hello", id="a", embedding=[1, 0])])
+            ['a']
+            >>> SimpleVectorStore.from_json(store.to_json()).get()
+            [Document('Hello', id='a')]
+        """
+        store = cls(embedder, metric=metric, dimension=dimension, batching=batching)
+        store._take(decoded(as_bytes(text), "the text"), "the text")
+        return store
+
+    # --- the file ----------------------------------------------------------------------------
+
+    def save(self, target: Target) -> None:
+        """Write everything to one JSON file, while others may go on reading and writing the store.
+
+        A path is replaced in one step, at the end: who reads it finds the old file or the new one,
+        whole, even when the process is killed or two of them save at once. Killed processes may
+        leave a file ``.*.tmp`` beside it.
+
+        Args:
+            target: A path, or a file that is open for writing.
+
+        Raises:
+            StoreFileError: If that fails; a file that was at the path is unchanged.
+        """
+        self._check_open()
+        write_target(target, encoded(self._table.snapshot))
+
+    def load(self, source: Source) -> Self:
+        """Put what a file holds in the place of everything in this store.
+
+        Args:
+            source: A path, or a file that is open for reading: a store that was saved, or a file
+                of Spring AI's SimpleVectorStore.
+
+        Returns:
+            This store.
+
+        Raises:
+            StoreFileError: Saying what is wrong with the file; the store is unchanged.
+        """
+        self._check_open()
+        data, name = read_source(source)
+        self._take(decoded(data, name), name)
+        return self
+
+    def to_json(self) -> str:
+        """Everything as one JSON text, the same as in a file; see :meth:`from_json`."""
+        self._check_open()
+        return b"".join(encoded(self._table.snapshot)).decode("utf-8")
+
+    def _take(self, contents: Contents, name: str) -> None:
+        metric = contents.metric or self.metric
+        if self._metric_given and metric != self._metric:
+            raise StoreFileError(
+                f"{name} was saved with the metric {metric}, and this store was made with "
+                f"{self._metric}; leave metric out to take the file's"
+            )
+        dimension = contents.dimension
+        declared = self._dimension
+        if declared is not None and dimension is not None and dimension != declared:
+            raise StoreFileError(
+                f"{name} holds vectors of {dimension:,} dimensions, and this store was made for "
+                f"{declared:,}; was the file filled with another embedding model?"
+            )
+        if metric == "cosine":
+            zero = first_zero(contents.vectors)
+            if zero is not None:
+                raise StoreFileError(
+                    f"{name}: the vector of document {contents.ids[zero]!r} is all zeros, which "
+                    "cosine similarity cannot compare; load it with the metric dot or euclidean"
+                )
+        self._table.replace_all(
+            metric,
+            declared or dimension,
+            contents.ids,
+            contents.texts,
+            contents.metadata,
+            contents.vectors,
+        )
+
+    def _attach(self, path: str) -> None:
+        """Load a file when it is there, and save to it on ``close()``."""
+        path = os.path.abspath(path)
+        folder = os.path.dirname(path)
+        if not os.path.isdir(folder):
+            raise StoreFileError(
+                f"the file {path!r} could not be saved: there is no folder {folder!r}; for a path "
+                "relative to the working directory write memory:path, without slashes before it"
+            )
+        if os.path.exists(path):
+            self.load(path)
+        self._file = path
+        self._saved_version = self._table.snapshot.version
+
+    def _close(self) -> None:
+        if self._file is not None and self._saved_version != self._table.snapshot.version:
+            self.save(self._file)
 
     # --- the hooks ---------------------------------------------------------------------------
 
@@ -128,7 +257,7 @@ class SimpleVectorStore(VectorStore):
         rows = _selected(snapshot, filter)
         if snapshot.live == 0:
             return []
-        values = scores(snapshot, self.metric, vector, rows)
+        values = scores(snapshot, vector, rows)
         ids = snapshot.ids
         if rows is None:
             found = best(values, top_k, ids.__getitem__)

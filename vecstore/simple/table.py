@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vecstore.capabilities import Metric
 from vecstore.vectors import Matrix
 
 Rows = NDArray[np.intp]
@@ -29,64 +31,38 @@ _DEAD_ALLOWED = 1_024
 _SMALLEST_SQUARE, _LARGEST_SQUARE = 1e-30, 1e30
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Snapshot:
     """One state of a table. The columns may be longer than ``size``; the rest is not of it.
 
     Attributes:
+        metric: How vectors are compared.
+        dimension: Length of the vectors, or None before the first one.
         version: Counts the writes.
         size: Rows, dead ones included.
         live: Documents.
-        dimension: Length of the vectors, or None before the first one.
         ids: Id of each row.
         texts: Text of each row.
         metadata: Metadata of each row; never changed.
         matrix: Vector of each row, as it was given.
         lengths: Euclidean length of each vector.
+        died: The version that ended each row; the largest integer while none has.
         extreme: Whether some vector is so long or short that float32 arithmetic may fail on it.
     """
 
-    __slots__ = (
-        "_died",
-        "_live_rows",
-        "dimension",
-        "extreme",
-        "ids",
-        "lengths",
-        "live",
-        "matrix",
-        "metadata",
-        "size",
-        "texts",
-        "version",
-    )
-
-    def __init__(
-        self,
-        *,
-        version: int,
-        size: int,
-        live: int,
-        dimension: int | None,
-        ids: list[str],
-        texts: list[str],
-        metadata: list[dict[str, Any]],
-        matrix: Matrix,
-        lengths: NDArray[np.float32],
-        died: NDArray[np.int64],
-        extreme: bool,
-    ) -> None:
-        self.version = version
-        self.size = size
-        self.live = live
-        self.dimension = dimension
-        self.ids = ids
-        self.texts = texts
-        self.metadata = metadata
-        self.matrix = matrix
-        self.lengths = lengths
-        self.extreme = extreme
-        self._died = died
-        self._live_rows: Rows | None = None
+    metric: Metric
+    dimension: int | None
+    version: int
+    size: int = 0
+    live: int = 0
+    ids: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    metadata: list[dict[str, Any]] = field(default_factory=list)
+    matrix: Matrix = field(default_factory=lambda: np.empty((0, 0), np.float32))
+    lengths: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, np.float32))
+    died: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    extreme: bool = False
+    _live_rows: list[Rows] = field(default_factory=list, init=False)
 
     @property
     def whole(self) -> bool:
@@ -95,26 +71,25 @@ class Snapshot:
 
     def live_rows(self) -> Rows:
         """The rows that are documents, ascending."""
-        rows = self._live_rows
-        if rows is None:
-            rows = np.flatnonzero(self._died[: self.size] > self.version)
-            self._live_rows = rows
-        return rows
+        if not self._live_rows:
+            self._live_rows.append(np.flatnonzero(self.died[: self.size] > self.version))
+        return self._live_rows[0]
 
 
 class Table:
     """The rows of one store.
 
     Args:
+        metric: How vectors are compared.
         dimension: Length of the vectors, or None to take it from the first.
     """
 
-    def __init__(self, dimension: int | None = None) -> None:
+    def __init__(self, metric: Metric, dimension: int | None = None) -> None:
         self.lock = threading.RLock()
         """Held by writers, also across several steps that belong together."""
         self._declared = dimension
         self._rows: dict[str, int] = {}
-        self.snapshot = self._empty(0, dimension)
+        self.snapshot = Snapshot(metric=metric, dimension=dimension, version=0)
         """The current state; replaced as a whole."""
 
     def lookup(self, ids: Iterable[str]) -> tuple[Snapshot, list[int]]:
@@ -153,14 +128,12 @@ class Table:
             version = old.version + 1
             died[replaced] = version
             self._rows.update(zip(ids, range(start, stop), strict=True))
-            self.snapshot = Snapshot(
+            self.snapshot = replace(
+                old,
+                dimension=vectors.shape[1],
                 version=version,
                 size=stop,
                 live=old.live - len(replaced) + len(ids),
-                dimension=vectors.shape[1],
-                ids=old.ids,
-                texts=old.texts,
-                metadata=old.metadata,
                 matrix=matrix,
                 lengths=lengths,
                 died=died,
@@ -177,58 +150,35 @@ class Table:
             for row in rows:
                 del self._rows[old.ids[row]]
             version = old.version + 1
-            old._died[list(rows)] = version
-            self.snapshot = Snapshot(
-                version=version,
-                size=old.size,
-                live=old.live - len(rows),
-                dimension=old.dimension,
-                ids=old.ids,
-                texts=old.texts,
-                metadata=old.metadata,
-                matrix=old.matrix,
-                lengths=old.lengths,
-                died=old._died,
-                extreme=old.extreme,
-            )
+            old.died[list(rows)] = version
+            self.snapshot = replace(old, version=version, live=old.live - len(rows))
             self._drop_dead_rows()
 
     def clear(self) -> None:
         """Delete every document; the dimension is open again unless it was declared."""
         with self.lock:
             self._rows = {}
-            self.snapshot = self._empty(self.snapshot.version + 1, self._declared)
+            old = self.snapshot
+            self.snapshot = Snapshot(
+                metric=old.metric, dimension=self._declared, version=old.version + 1
+            )
 
     def replace_all(
         self,
+        metric: Metric,
+        dimension: int | None,
         ids: list[str],
         texts: list[str],
         metadata: list[dict[str, Any]],
         vectors: Matrix,
     ) -> None:
         """Put these documents in the place of all others, in one step."""
-        fresh = Table(self._declared)
+        fresh = Table(metric, dimension)
         if ids:
             fresh.put(ids, texts, metadata, vectors)
         with self.lock:
             self._rows = fresh._rows
-            fresh.snapshot.version = self.snapshot.version + 1
-            self.snapshot = fresh.snapshot
-
-    def _empty(self, version: int, dimension: int | None) -> Snapshot:
-        return Snapshot(
-            version=version,
-            size=0,
-            live=0,
-            dimension=dimension,
-            ids=[],
-            texts=[],
-            metadata=[],
-            matrix=np.empty((0, dimension or 0), np.float32),
-            lengths=np.empty(0, np.float32),
-            died=np.empty(0, np.int64),
-            extreme=False,
-        )
+            self.snapshot = replace(fresh.snapshot, version=self.snapshot.version + 1)
 
     def _room_for(
         self, size: int, dimension: int
@@ -237,7 +187,7 @@ class Table:
         old = self.snapshot
         capacity = len(old.matrix)
         if size <= capacity:
-            return old.matrix, old.lengths, old._died
+            return old.matrix, old.lengths, old.died
         capacity = max(size, 2 * capacity, _FIRST_CAPACITY)
         matrix = np.empty((capacity, dimension), np.float32)
         lengths = np.empty(capacity, np.float32)
@@ -245,7 +195,7 @@ class Table:
         if old.size:
             matrix[: old.size] = old.matrix[: old.size]
         lengths[: old.size] = old.lengths[: old.size]
-        died[: old.size] = old._died[: old.size]
+        died[: old.size] = old.died[: old.size]
         return matrix, lengths, died
 
     def _drop_dead_rows(self) -> None:
@@ -258,11 +208,10 @@ class Table:
         ids = [old.ids[row] for row in listed]
         matrix = old.matrix[rows]
         self._rows = dict(zip(ids, range(len(ids)), strict=True))
-        self.snapshot = Snapshot(
-            version=old.version,
+        self.snapshot = replace(
+            old,
             size=len(ids),
             live=len(ids),
-            dimension=old.dimension,
             ids=ids,
             texts=[old.texts[row] for row in listed],
             metadata=[old.metadata[row] for row in listed],

@@ -1,0 +1,172 @@
+"""What a backend fills in: the hooks behind the public methods of a store.
+
+A store subclasses :class:`~vecstore.VectorStore` and writes six hooks: ``_add``, ``_search``,
+``_get``, ``_scan``, ``_delete`` and ``_clear``. The others have defaults built on these, to be
+replaced where the engine does better. Arguments have been checked and normalised when a hook is
+called: ids are texts, filters are expressions or what ``_compile_filter`` made of them, vectors are
+float32 and of the right length, and what ``capabilities`` excludes has been refused.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from vecstore.calls import Batch, Selection
+from vecstore.capabilities import StoreCapabilities
+from vecstore.document import Document
+from vecstore.errors import ConfigurationError
+from vecstore.filter.ast import Expression
+
+if TYPE_CHECKING:
+    from vecstore.vectors import Vector
+
+IDS_AT_ONCE = 1_000
+"""Ids in one call where an engine does not say how many it takes."""
+
+
+class StoreHooks(ABC):
+    """The hooks; see :class:`~vecstore.VectorStore` for what callers use."""
+
+    name: ClassVar[str]
+    """What the backend is called in errors and in traces."""
+
+    capabilities: StoreCapabilities
+    """What this store promises and where its limits lie; set on the class or on the instance."""
+
+    def _compile_filter(self, filter: Expression) -> Any:
+        """Turn a filter into what the other hooks want; called once a call, before anything else.
+
+        A store with a dialect returns its :class:`~vecstore.Compiled` here, so that a filter that
+        cannot be answered is refused before the embedder or the engine is asked. By default the
+        other hooks get the expression itself.
+        """
+        return filter
+
+    def _check_documents(self, documents: Sequence[Any]) -> None:
+        """Refuse documents for reasons of the backend's own, before the first write.
+
+        Limits in :attr:`capabilities` have been checked. Each item has ``id``, ``text`` and
+        ``metadata``, whose dict may be replaced but not changed.
+
+        Raises:
+            DocumentError: Naming document and key.
+        """
+        return
+
+    @abstractmethod
+    def _add(self, batch: Batch) -> Iterable[str]:
+        """Write a batch, in one step where the engine can.
+
+        Ids are distinct, metadata normalised, vectors a float32 matrix of finite numbers, of the
+        store's dimension where that is known, and without a row of zeros under cosine. There are
+        at most ``capabilities.max_batch`` rows and at least one.
+
+        Returns:
+            The ids that were written: all of them, or with ``"skip"`` those that were free.
+
+        Raises:
+            DuplicateDocumentError: With ``"error"``, when an id is stored already; nothing of the
+                batch is written then.
+            BackendError: When the engine fails. ``stored_ids`` names what got through, if some did.
+        """
+
+    @abstractmethod
+    def _search(
+        self, vector: Vector, *, top_k: int, filter: Any, include_embedding: bool
+    ) -> Iterable[Document]:
+        """The ``top_k`` documents nearest to ``vector`` among those that match ``filter``.
+
+        Their order does not matter. Make them with
+        :func:`~vecstore.document.stored_document`, ``score`` set: cosine similarity, inner
+        product, or minus the euclidean distance. ``filter`` is what :meth:`_compile_filter`
+        returned, or None.
+        """
+
+    @abstractmethod
+    def _get(
+        self, selection: Selection, *, limit: int | None, include_embedding: bool
+    ) -> Iterable[Document]:
+        """Documents of a selection, in any order, at most ``limit``.
+
+        With ``selection.ids`` given there are at most ``capabilities.max_batch`` of them, and
+        ``limit`` is None.
+        """
+
+    @abstractmethod
+    def _scan(self, filter: Any, *, batch_size: int, include_embedding: bool) -> Iterable[Document]:
+        """All documents that match, read ``batch_size`` at a time; no document twice."""
+
+    @abstractmethod
+    def _delete(self, selection: Selection) -> int:
+        """Delete a selection, whose ``ids`` are always given; return how many there were."""
+
+    @abstractmethod
+    def _clear(self) -> None:
+        """Delete every document."""
+
+    def _delete_filtered(self, filter: Any) -> int:
+        """Delete what matches a filter; by default by scanning, then deleting by ids."""
+        size = self.capabilities.max_batch or IDS_AT_ONCE
+        ids = [
+            document.id for document in self._scan(filter, batch_size=size, include_embedding=False)
+        ]
+        return sum(self._delete(Selection(ids=part)) for part in id_parts(tuple(ids), size))
+
+    def _count(self, filter: Any) -> int:
+        """How many documents match; by default by scanning."""
+        return sum(1 for _ in self._scan(filter, batch_size=1_000, include_embedding=False))
+
+    def _update_metadata(
+        self, selection: Selection, *, set: dict[str, Any], unset: tuple[str, ...]
+    ) -> int:
+        """Change metadata of a selection and return its size.
+
+        ``set`` and ``unset`` hold keys at the top of metadata, normalised and distinct. By default
+        the documents are read and written again, which is right only for a store that gives
+        vectors back as they were, and not safe against a writer in between.
+        """
+        import numpy as np
+
+        size = self.capabilities.max_batch or IDS_AT_ONCE
+        if selection.ids is None:
+            found = list(self._scan(selection.filter, batch_size=size, include_embedding=True))
+        else:
+            found = list(self._get(selection, limit=None, include_embedding=True))
+        for start in range(0, len(found), size):
+            part = found[start : start + size]
+            self._add(
+                Batch(
+                    ids=[document.id for document in part],
+                    texts=[document.text for document in part],
+                    metadata=[changed(document.metadata, set, unset) for document in part],
+                    vectors=np.array([document.embedding for document in part], dtype=np.float32),
+                )
+            )
+        return len(found)
+
+    def _close(self) -> None:
+        """Give back connections and files; called once."""
+        return
+
+    def _native(self) -> Any:
+        """What :attr:`native` returns."""
+        raise ConfigurationError(f"{type(self).__name__} stands on no object of another library")
+
+
+def changed(
+    metadata: Mapping[str, Any], set: Mapping[str, Any], unset: Iterable[str]
+) -> dict[str, Any]:
+    """Metadata after ``update_metadata``: a new dict, the old one untouched."""
+    result = {**metadata, **set}
+    for name in unset:
+        result.pop(name, None)
+    return result
+
+
+def id_parts(ids: tuple[str, ...], size: int | None) -> Iterator[tuple[str, ...]]:
+    """Ids in parts of at most ``size``; all of them at once when it is None."""
+    step = size or max(1, len(ids))
+    for start in range(0, len(ids), step):
+        yield ids[start : start + step]

@@ -1,0 +1,271 @@
+"""The one path from a checked call to the hooks: what every store does alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from vecstore.calls import (
+    AddCall,
+    Call,
+    ClearCall,
+    CountCall,
+    DeleteCall,
+    GetCall,
+    ScanCall,
+    SearchCall,
+    Selection,
+    UpdateMetadataCall,
+)
+from vecstore.capabilities import Metric
+from vecstore.document import Document
+from vecstore.embedding import (
+    BatchingStrategy,
+    BoundEmbedder,
+    CountBatching,
+    EmbedderInput,
+    TextToEmbed,
+    check_dimension,
+)
+from vecstore.errors import (
+    ConfigurationError,
+    DimensionMismatchError,
+    EmbeddingError,
+    StoreClosedError,
+)
+from vecstore.filter.ast import Expression
+from vecstore.filter.convert import Compiled
+from vecstore.filter.normalize import simplify
+from vecstore.hooks import StoreHooks, id_parts
+
+if TYPE_CHECKING:
+    from vecstore.vectors import Matrix, Vector
+
+Result = TypeVar("Result")
+
+
+class StoreOperations(StoreHooks):
+    """Embeds, splits, folds filters and ranks; callers see :class:`~vecstore.VectorStore`."""
+
+    def __init__(
+        self,
+        embedder: EmbedderInput | None = None,
+        *,
+        metric: Metric = "cosine",
+        dimension: int | None = None,
+        batching: BatchingStrategy | None = None,
+    ) -> None:
+        metrics = self.capabilities.metrics
+        if metric not in metrics:
+            known = ", ".join(f'"{name}"' for name in sorted(metrics))
+            raise ConfigurationError(f"{self.name} has the metrics {known}, not {metric!r}")
+        if dimension is not None and (
+            isinstance(dimension, bool) or not isinstance(dimension, int) or dimension < 1
+        ):
+            raise ConfigurationError(f"dimension is a whole number from 1 on, not {dimension!r}")
+        if batching is not None and not isinstance(batching, BatchingStrategy):
+            raise ConfigurationError(
+                "batching is a BatchingStrategy, such as CountBatching(100) or TokenBatching(), "
+                f"not a {type(batching).__name__}"
+            )
+        self._bound_embedder = None if embedder is None else BoundEmbedder(embedder)
+        self._metric: Metric = metric
+        self._dimension = dimension
+        self._closed = False
+        self.batching: BatchingStrategy = CountBatching() if batching is None else batching
+        self._check_dimension_limit(dimension)
+
+    @property
+    def metric(self) -> Metric:
+        """How vectors are compared."""
+        return self._metric
+
+    @property
+    def dimension(self) -> int | None:
+        """Length of the vectors; None while it is not known yet."""
+        return self._dimension
+
+    @property
+    def embedder(self) -> EmbedderInput | None:
+        """What turns texts into vectors, as it was given."""
+        return None if self._bound_embedder is None else self._bound_embedder.embedder
+
+    def _execute(self, call: Call[Result]) -> Result:
+        """Run one operation. Every public method ends here, and nothing else calls a hook."""
+        self._check_open()
+        return call.perform(self)
+
+    def _perform_add(self, call: AddCall) -> list[str]:
+        from vecstore.ingest import Ingest
+
+        return Ingest(self, call).run()
+
+    def _perform_search(self, call: SearchCall) -> list[Document]:
+        request = call.request
+        limit = self.capabilities.max_top_k
+        if limit is not None and request.top_k > limit:
+            raise ValueError(
+                f"{self.name} returns at most {limit:,} documents of a search (max_top_k), not "
+                f"{request.top_k:,}; to read many documents, see scan()"
+            )
+        if request.query is not None and self._bound_embedder is None:
+            raise ConfigurationError(
+                "this store has no embedder to turn the query text into a vector; make the store "
+                "with embedder=..., or search with vector=[...]"
+            )
+        if request.vector is not None:
+            self._check_query(request.vector, ValueError)
+        matches, filter = self._compiled(call.filter)
+        if not matches or not request.top_k:
+            return []
+        vector = request.vector
+        if vector is None:
+            assert request.query is not None
+            vector = self._embed_query(request.query)
+            self._check_query(vector, EmbeddingError)
+        found = self._search(
+            vector,  # type: ignore[arg-type]
+            top_k=request.top_k,
+            filter=filter,
+            include_embedding=request.include_embedding,
+        )
+        return ranked(found, request.threshold)[: request.top_k]
+
+    def _perform_get(self, call: GetCall) -> list[Document]:
+        matches, filter = self._compiled(call.filter)
+        if not matches or call.limit == 0 or (call.ids is not None and not call.ids):
+            return []
+        if call.ids is None:
+            found = self._get(
+                Selection(filter=filter),
+                limit=call.limit,
+                include_embedding=call.include_embedding,
+            )
+            return list(islice(found, call.limit))
+        by_id: dict[str, Document] = {}
+        for ids in self._parts(call.ids):
+            for document in self._get(
+                Selection(ids=ids, filter=filter),
+                limit=None,
+                include_embedding=call.include_embedding,
+            ):
+                by_id[document.id] = document
+        return [by_id[id] for id in call.ids if id in by_id][: call.limit]
+
+    def _perform_update_metadata(self, call: UpdateMetadataCall) -> int:
+        from vecstore.ingest import RecordLimits
+
+        limits = RecordLimits(self.name, self.capabilities)
+        limits.check_integers(call.set, None)
+        kept = limits.kept(call.set)
+        # A null that the engine does not keep is the same as the key's absence.
+        unset = (*call.unset, *[name for name in call.set if name not in kept])
+        matches, filter = self._compiled(call.filter)
+        if not matches:
+            return 0
+        if call.ids is None:
+            return self._update_metadata(Selection(filter=filter), set=kept, unset=unset)
+        return sum(
+            self._update_metadata(Selection(ids=ids, filter=filter), set=kept, unset=unset)
+            for ids in self._parts(call.ids)
+        )
+
+    def _perform_delete(self, call: DeleteCall) -> int:
+        matches, filter = self._compiled(call.filter)
+        if not matches:
+            return 0
+        if call.ids is None:
+            if filter is None:
+                raise ValueError(
+                    f"on {self.name} this filter matches every document; to delete every document "
+                    "write clear()"
+                )
+            return self._delete_filtered(filter)
+        return sum(self._delete(Selection(ids=ids, filter=filter)) for ids in self._parts(call.ids))
+
+    def _perform_count(self, call: CountCall) -> int:
+        matches, filter = self._compiled(call.filter)
+        return self._count(filter) if matches else 0
+
+    def _perform_scan(self, call: ScanCall) -> Iterator[Document]:
+        matches, filter = self._compiled(call.filter)
+        if not matches:
+            return iter(())
+        return self._scanned(
+            self._scan(filter, batch_size=call.batch_size, include_embedding=call.include_embedding)
+        )
+
+    def _scanned(self, documents: Iterable[Document]) -> Iterator[Document]:
+        for document in documents:
+            self._check_open()
+            yield document
+
+    def _perform_clear(self, call: ClearCall) -> None:
+        self._clear()
+
+    # --- shared steps ------------------------------------------------------------------------
+
+    def _compiled(self, filter: Expression | None) -> tuple[bool, Any]:
+        """Whether the filter can match at all, and what it becomes (None: no filter)."""
+        if filter is None:
+            return True, None
+        constant = simplify(filter)
+        if isinstance(constant, bool):
+            return constant, None
+        compiled = self._compile_filter(filter)
+        if isinstance(compiled, Compiled):
+            if compiled.matches_nothing:
+                return False, None
+            if compiled.matches_all:
+                return True, None
+        return True, compiled
+
+    def _embed_documents(self, documents: Sequence[TextToEmbed], dimension: int | None) -> Matrix:
+        """The vectors of a batch; the only way to the embedder besides :meth:`_embed_query`."""
+        assert self._bound_embedder is not None
+        return self._bound_embedder.documents(documents, dimension)
+
+    def _embed_query(self, query: str) -> Vector:
+        assert self._bound_embedder is not None
+        return self._bound_embedder.query(query)
+
+    def _check_query(self, vector: Any, error: type[Exception]) -> None:
+        check_dimension(len(vector), self.dimension, "the query")
+        if self.metric == "cosine" and not vector.any():
+            raise error(
+                "the query vector is all zeros: cosine similarity compares directions, and it has "
+                "none"
+            )
+
+    def _check_dimension_limit(self, dimension: int | None) -> None:
+        limit = self.capabilities.max_dimension
+        if dimension is not None and limit is not None and dimension > limit:
+            raise DimensionMismatchError(
+                f"{self.name} holds vectors of at most {limit:,} dimensions (max_dimension), not "
+                f"{dimension:,}",
+                expected=limit,
+                actual=dimension,
+            )
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreClosedError(
+                f"this {type(self).__name__} is closed; open it again, or keep it open longer: "
+                "with open_store(...) as store: ..."
+            )
+
+    def _parts(self, ids: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        """Distinct ids, in parts that one call to the engine carries."""
+        return id_parts(tuple(dict.fromkeys(ids)), self.capabilities.max_batch)
+
+
+def ranked(documents: Iterable[Document], threshold: float | None) -> list[Document]:
+    """Best first, equal scores by id, without those below the threshold."""
+    kept = [
+        document
+        for document in documents
+        if threshold is None or (document.score is not None and document.score >= threshold)
+    ]
+    kept.sort(key=lambda document: (-(document.score or 0.0), document.id))
+    return kept

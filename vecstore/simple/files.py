@@ -1,0 +1,169 @@
+"""Bytes to and from a path or an open file; a path is replaced as a whole."""
+
+from __future__ import annotations
+
+import io
+import os
+import secrets
+import stat
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any, Protocol
+
+from vecstore.errors import StoreFileError
+
+
+class Readable(Protocol):
+    """A file that is open for reading, as bytes or as text."""
+
+    def read(self) -> Any:
+        """All of it."""
+
+
+class Writable(Protocol):
+    """A file that is open for writing, as bytes or as text."""
+
+    def write(self, data: Any, /) -> Any:
+        """Take a piece."""
+
+
+Path = str | os.PathLike[str]
+Source = Path | Readable
+Target = Path | Writable
+
+
+def read_source(source: Source) -> tuple[bytes, str]:
+    """Everything in a file, and what to call it.
+
+    Raises:
+        StoreFileError: If it cannot be read.
+    """
+    if not isinstance(source, str | os.PathLike):
+        if not hasattr(source, "read"):
+            raise TypeError(f"a path or an open file is needed, not {type(source).__name__}")
+        data = source.read()
+        return as_bytes(data), _name_of(source)
+    path = os.fspath(source)
+    try:
+        with open(path, "rb") as file:
+            return file.read(), f"{path!r}"
+    except OSError as error:
+        raise StoreFileError(f"{path!r} cannot be read: {_reason(error, path)}") from error
+
+
+def as_bytes(data: Any) -> bytes:
+    """Text as UTF-8; bytes as they are.
+
+    Raises:
+        StoreFileError: If the text holds lone surrogates.
+    """
+    if not isinstance(data, str):
+        return bytes(data)
+    try:
+        return data.encode("utf-8")
+    except UnicodeEncodeError:
+        raise StoreFileError("the text holds a lone surrogate; it is not a saved store") from None
+
+
+def write_target(target: Target, pieces: Iterable[bytes]) -> None:
+    """Write pieces one after the other; a path changes at the end, in one step.
+
+    Raises:
+        StoreFileError: If that fails; a file that was at the path is still there, unchanged.
+    """
+    if isinstance(target, str | os.PathLike):
+        _replace_file(os.fspath(target), pieces)
+        return
+    if not hasattr(target, "write"):
+        raise TypeError(f"a path or an open file is needed, not {type(target).__name__}")
+    as_text = isinstance(target, io.TextIOBase)
+    for piece in pieces:
+        target.write(piece.decode("utf-8") if as_text else piece)
+
+
+def _replace_file(path: str, pieces: Iterable[bytes]) -> None:
+    """Write a new file beside the old one, see it to the disk, and put it in its place.
+
+    Whoever reads the path meanwhile, and whoever reads it after the process or the machine died
+    on the way, finds the old file or the new one, whole. A link is followed, not replaced.
+    """
+    target = os.path.realpath(path)
+    folder, base = os.path.split(target)
+    before = _status_of(target, path)
+    # Two writers, even two threads of one process, never share a temporary file.
+    temporary = os.path.join(folder, f".{base[:100]}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    try:
+        descriptor = os.open(temporary, flags, 0o666)  # less what the umask takes away
+    except OSError as error:
+        raise StoreFileError(f"{path!r} cannot be written: {_reason(error, folder)}") from error
+    try:
+        with open(descriptor, "wb", buffering=1 << 20) as file:
+            if before is not None:
+                _take_over(descriptor, before)
+            for piece in pieces:
+                file.write(piece)
+            file.flush()
+            os.fsync(descriptor)
+        os.replace(temporary, target)
+    except BaseException as error:
+        with suppress(OSError):
+            os.unlink(temporary)
+        if isinstance(error, OSError):
+            raise StoreFileError(
+                f"{path!r} cannot be written: {_reason(error, path)}; what was there before is "
+                "unchanged"
+            ) from error
+        raise
+    _sync_folder(folder)
+
+
+def _status_of(target: str, path: str) -> os.stat_result | None:
+    try:
+        status = os.stat(target)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StoreFileError(f"{path!r} cannot be written: {_reason(error, path)}") from error
+    if stat.S_ISDIR(status.st_mode):
+        raise StoreFileError(f"{path!r} is a folder; name a file in it")
+    if not stat.S_ISREG(status.st_mode):
+        raise StoreFileError(f"{path!r} is no regular file; open it and pass the open file instead")
+    if not os.access(target, os.W_OK):
+        raise StoreFileError(f"{path!r} is write-protected")
+    return status
+
+
+def _take_over(descriptor: int, before: os.stat_result) -> None:
+    """Give the new file the old one's owner, as far as that is allowed, and its permissions."""
+    if not hasattr(os, "fchmod"):  # Windows
+        return
+    if (before.st_uid, before.st_gid) != (os.geteuid(), os.getegid()):
+        with suppress(OSError):
+            os.fchown(descriptor, before.st_uid, before.st_gid)
+    os.fchmod(descriptor, stat.S_IMODE(before.st_mode))
+
+
+def _sync_folder(folder: str) -> None:
+    """See the new name to the disk; not every system lets a folder be opened for that."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _name_of(file: object) -> str:
+    name = getattr(file, "name", None)
+    return repr(name) if isinstance(name, str) else "the file"
+
+
+def _reason(error: OSError, place: str) -> str:
+    if isinstance(error, FileNotFoundError):
+        return f"there is no {place!r}"
+    if isinstance(error, IsADirectoryError):
+        return "it is a folder"
+    if isinstance(error, PermissionError):
+        return "permission denied"
+    return error.strerror or type(error).__name__

@@ -1,0 +1,308 @@
+"""The file of the in-memory store: one JSON document, written whole or not at all.
+
+.. code-block:: text
+
+    {"format":"vecstore-simple","version":1,"metric":"cosine","dimension":384,"count":2,"documents":[
+    {"id":"a","text":"...","metadata":{...}},
+    {"id":"b","text":"...","metadata":{...}}
+    ],"vectors":"..."}
+
+``vectors`` is the matrix of float32, little-endian, row after row, in base64. It stands last, so
+that whoever only wants the documents can stop reading there.
+"""
+
+from __future__ import annotations
+
+import binascii
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+
+from vecstore.capabilities import METRICS, Metric
+from vecstore.document import Document, checked_metadata, shown_id
+from vecstore.errors import DocumentError, StoreFileError
+from vecstore.simple.table import Snapshot
+from vecstore.vectors import Matrix, VectorFault, first_not_finite, to_vector
+
+FORMAT = "vecstore-simple"
+VERSION = 1
+
+_FIELDS = ("format", "version", "metric", "dimension", "count", "documents", "vectors")
+_DOCUMENT_FIELDS = {"id", "text", "metadata"}
+_LITTLE_ENDIAN = np.dtype("<f4")
+_ROWS_A_PIECE = 1_000
+_BYTES_A_PIECE = 3 * 256 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """What a file holds, checked.
+
+    Attributes:
+        metric: As it was saved; None in files of Spring AI, which do not say.
+        dimension: Length of the vectors; None in an empty file that does not say.
+        ids: Ids of the documents, all different.
+        texts: Their texts.
+        metadata: Their metadata, normalised.
+        vectors: Their vectors, one a row.
+    """
+
+    metric: Metric | None
+    dimension: int | None
+    ids: list[str]
+    texts: list[str]
+    metadata: list[dict[str, Any]]
+    vectors: Matrix
+
+
+def encoded(snapshot: Snapshot) -> Iterator[bytes]:
+    """The file's bytes, piece by piece."""
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "metric": snapshot.metric,
+        "dimension": snapshot.dimension,
+        "count": snapshot.live,
+    }
+    encode = json.JSONEncoder(
+        ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")
+    ).encode
+    yield f'{encode(header)[:-1]},"documents":['.encode()
+    rows = snapshot.live_rows()
+    ids, texts, metadata = snapshot.ids, snapshot.texts, snapshot.metadata
+    for start in range(0, len(rows), _ROWS_A_PIECE):
+        lines = [
+            encode({"id": ids[row], "text": texts[row], "metadata": metadata[row]})
+            for row in rows[start : start + _ROWS_A_PIECE].tolist()
+        ]
+        yield (",\n" if start else "\n").encode() + ",\n".join(lines).encode()
+    yield b'\n],"vectors":"'
+    # A multiple of 3 rows is a multiple of 3 bytes, so that the pieces of base64 fit together.
+    step = 3 * max(1, _BYTES_A_PIECE // (3 * 4 * max(1, snapshot.matrix.shape[1])))
+    for start in range(0, len(rows), step):
+        piece = snapshot.matrix[rows[start : start + step]]
+        yield binascii.b2a_base64(piece.astype(_LITTLE_ENDIAN, copy=False).data, newline=False)
+    yield b'"}\n'
+
+
+def decoded(data: bytes, name: str) -> Contents:
+    """Read a file's bytes, ours or Spring AI's, and check all of it.
+
+    Args:
+        data: The whole file.
+        name: What to call it in errors.
+
+    Raises:
+        StoreFileError: Saying what is wrong with it.
+    """
+    if not data.strip(b" \t\r\n"):
+        raise StoreFileError(f"{name} is empty; a saved store is a JSON document")
+    split = _split_off_vectors(data)
+    if split is None:
+        content = _parsed(data, name)
+    else:
+        content = _parsed(data[: split[0]] + b'"vectors":""}', name)
+    if not isinstance(content, dict):
+        raise StoreFileError(
+            f"{name} is JSON, but not a saved store: it holds {_kind(content)}, not an object"
+        )
+    if not isinstance(content.get("format"), str):
+        return _from_spring(content, name)
+    if split is not None and content.get("vectors") == "":
+        content["vectors"] = memoryview(data)[split[1] : split[2]]
+    return _from_ours(content, name)
+
+
+_VECTORS_START = re.compile(rb'"vectors"\s*:\s*"')
+
+
+def _split_off_vectors(data: bytes) -> tuple[int, int, int] | None:
+    """Where the last field starts, and its text, when that field is ``vectors``.
+
+    The vectors are most of a file; cut off, they need not go through the JSON parser. A raw
+    ``"vectors"`` cannot stand inside a JSON string, whose quotes are escaped.
+    """
+    key = data.rfind(b'"vectors"')
+    match = _VECTORS_START.match(data, key) if key > 0 else None
+    if match is None:
+        return None
+    end = data.find(b'"', match.end())
+    if end < 0 or data[end + 1 :].strip(b" \t\r\n") != b"}":
+        return None
+    return key, match.end(), end
+
+
+def _parsed(data: bytes, name: str) -> Any:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise StoreFileError(f"{name} is not UTF-8 text (at byte {error.start:,})") from None
+
+    def refuse(constant: str) -> NoReturn:
+        raise StoreFileError(f"{name} holds {constant}, which is no number that a store can hold")
+
+    try:
+        return json.loads(text, parse_constant=refuse)
+    except json.JSONDecodeError as error:
+        if text.startswith("{") and not text.rstrip().endswith("}"):
+            raise StoreFileError(
+                f"{name} is cut off: it ends in the middle, after {len(data):,} bytes"
+            ) from None
+        raise StoreFileError(
+            f"{name} is not JSON: {error.msg} (line {error.lineno:,}, column {error.colno:,})"
+        ) from None
+    except RecursionError:
+        raise StoreFileError(f"{name} is nested too deeply to be a saved store") from None
+    except ValueError as error:  # an integer of more digits than Python reads
+        raise StoreFileError(f"{name} cannot be read: {error}") from None
+
+
+def _from_ours(content: dict[str, Any], name: str) -> Contents:
+    if content["format"] != FORMAT:
+        raise StoreFileError(
+            f"{name} has the format {content['format'][:60]!r}; a saved store has {FORMAT!r}"
+        )
+    version = content.get("version")
+    if type(version) is not int or version < 1:
+        raise StoreFileError(f"{name} says no version: it holds {_kind(version)} there")
+    if version > VERSION:
+        raise StoreFileError(
+            f"{name} was written by a later vecstore: it has version {version}, and this one reads "
+            f"up to {VERSION}; pip install --upgrade vecstore-dialects"
+        )
+    for field in _FIELDS:
+        if field not in content:
+            raise StoreFileError(f"{name} is not complete: the field {field!r} is missing")
+    unknown = [field for field in content if field not in _FIELDS]
+    if unknown:
+        raise StoreFileError(f"{name} holds a field {unknown[0][:60]!r} that no saved store has")
+    metric = content["metric"]
+    if metric not in METRICS:
+        raise StoreFileError(f"{name} has the metric {metric!r}; there are {', '.join(METRICS)}")
+    count, documents = content["count"], content["documents"]
+    if not isinstance(documents, list):
+        raise StoreFileError(f"{name} holds {_kind(documents)} in place of the list of documents")
+    if type(count) is not int or count != len(documents):
+        raise StoreFileError(
+            f"{name} says that it holds {count!r} documents, but it holds {len(documents):,}"
+        )
+    dimension = content["dimension"]
+    if (dimension is not None or count) and (type(dimension) is not int or dimension < 1):
+        raise StoreFileError(f"{name} has the dimension {dimension!r}, which is no whole number")
+    ids, texts, metadata = _documents(documents, name)
+    vectors = _vectors(content["vectors"], count, dimension or 0, name)
+    row = first_not_finite(vectors)
+    if row is not None:
+        raise StoreFileError(
+            f"{name}: the vector of document {shown_id(ids[row])} holds NaN or an infinity"
+        )
+    return Contents(
+        metric=metric,
+        dimension=dimension,
+        ids=ids,
+        texts=texts,
+        metadata=metadata,
+        vectors=vectors,
+    )
+
+
+def _documents(items: list[Any], name: str) -> tuple[list[str], list[str], list[dict[str, Any]]]:
+    ids: dict[str, None] = {}
+    texts: list[str] = []
+    metadata: list[dict[str, Any]] = []
+    for position, item in enumerate(items):
+        if not isinstance(item, dict) or not {"id", "text"} <= item.keys() <= _DOCUMENT_FIELDS:
+            raise StoreFileError(
+                f"{name}: document {position} is not an object with id, text and metadata"
+            )
+        document = _checked(item["text"], item.get("metadata"), item["id"], name, position)
+        if document.id in ids:
+            raise StoreFileError(f"{name} holds the id {shown_id(document.id)} twice")
+        ids[document.id] = None
+        texts.append(document.text)
+        metadata.append(document.metadata)
+    return list(ids), texts, metadata
+
+
+def _checked(text: Any, metadata: Any, id: Any, name: str, position: int) -> Document:
+    if id is None:
+        raise StoreFileError(f"{name}: document {position} has no id")
+    try:
+        return Document(text, checked_metadata({} if metadata is None else metadata, id), id)
+    except DocumentError as error:
+        raise StoreFileError(f"{name}: document {position} cannot be read: {error}") from None
+
+
+def _vectors(text: Any, count: int, dimension: int, name: str) -> Matrix:
+    if not isinstance(text, str | memoryview):
+        raise StoreFileError(f"{name} holds {_kind(text)} in place of the vectors' base64 text")
+    try:
+        data = binascii.a2b_base64(text, strict_mode=True)
+    except ValueError as error:
+        raise StoreFileError(f"{name}: the vectors are not base64: {error}") from None
+    wanted = count * dimension * 4
+    if len(data) != wanted:
+        raise StoreFileError(
+            f"{name}: {count:,} vectors of {dimension:,} dimensions are {wanted:,} bytes, but "
+            f"{len(data):,} are there"
+        )
+    return np.frombuffer(data, _LITTLE_ENDIAN).astype(np.float32).reshape(count, dimension)
+
+
+def _from_spring(content: dict[str, Any], name: str) -> Contents:
+    """A file of Spring AI's SimpleVectorStore: an object of id -> document with embedding."""
+    ids: list[str] = []
+    texts: list[str] = []
+    metadata: list[dict[str, Any]] = []
+    rows: list[Any] = []
+    for position, (key, item) in enumerate(content.items()):
+        if not isinstance(item, dict) or "embedding" not in item:
+            raise StoreFileError(
+                f'{name} is JSON, but not a saved store: it has no field "format", and is no file '
+                "of Spring AI's SimpleVectorStore either"
+            )
+        text = item.get("text", item.get("content"))
+        document = _checked(
+            "" if text is None else text, item.get("metadata"), item.get("id", key), name, position
+        )
+        if document.id != key:
+            raise StoreFileError(
+                f"{name}: the document under {shown_id(key)} has the id {shown_id(document.id)}"
+            )
+        try:
+            vector = to_vector(item["embedding"])
+        except VectorFault as fault:
+            raise StoreFileError(f"{name}: the embedding of {shown_id(key)} {fault}") from None
+        if rows and len(vector) != len(rows[0]):
+            raise StoreFileError(
+                f"{name}: the embedding of {shown_id(key)} has {len(vector):,} dimensions, the one "
+                f"of {shown_id(ids[0])} has {len(rows[0]):,}"
+            )
+        ids.append(document.id)
+        texts.append(document.text)
+        metadata.append(document.metadata)
+        rows.append(vector)
+    return Contents(
+        metric=None,
+        dimension=len(rows[0]) if rows else None,
+        ids=ids,
+        texts=texts,
+        metadata=metadata,
+        vectors=np.array(rows, np.float32).reshape(len(rows), len(rows[0]) if rows else 0),
+    )
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return "a list"
+    if isinstance(value, str):
+        return "a text"
+    return f"{value!r:.60}"

@@ -1,0 +1,179 @@
+"""Filters as Pinecone's own: dicts of ``$and``, ``$or`` and one operator a field."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final, Literal
+
+from vecstore.dialects.base import Dialect
+from vecstore.dialects.pinecone.layout import TOKENS, number_field
+from vecstore.dialects.tokens import DOCUMENT_TOKEN, presence_token, value_token
+from vecstore.errors import ConfigurationError
+from vecstore.filter.ast import Expression
+from vecstore.filter.convert import (
+    ALL_LITERALS,
+    SAFE_DOUBLE,
+    Capabilities,
+    Compiled,
+    KeyRule,
+    Refusal,
+)
+from vecstore.filter.op import ORDERINGS, Op
+from vecstore.filter.values import Kind, Scalar, kind_of
+
+Layout = Literal["exact", "plain"]
+Clause = dict[str, Any]
+
+_OPERATORS = {
+    Op.EQ: "$eq",
+    Op.NE: "$ne",
+    Op.GT: "$gt",
+    Op.GTE: "$gte",
+    Op.LT: "$lt",
+    Op.LTE: "$lte",
+    Op.IN: "$in",
+    Op.NIN: "$nin",
+    Op.ISNULL: "$ne",
+    Op.ISNOTNULL: "$eq",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Pinecone(Dialect[Clause]):
+    """Pinecone, filters for ``index.query(filter=...)``.
+
+    Args:
+        layout: ``"plain"`` filters the fields as they are, in indexes that any program wrote. It
+            takes it that no field holds an empty list, which Pinecone tells from a missing field.
+            ``"exact"`` filters what :func:`~vecstore.dialects.pinecone.layout.filter_fields` lays
+            out: nested keys, lists of numbers and of booleans work there too.
+
+    Raises:
+        ConfigurationError: For an unknown layout.
+
+    Example:
+        >>> from vecstore import F
+        >>> Pinecone().compile((F.year >= 2020) & (F.genre != "drama")).query["$and"][0]
+        {'year': {'$gte': 2020}}
+        >>> Pinecone(layout="exact").compile(F.author.name == "Ada").query
+        {'__vecstore_tokens': {'$eq': '["author","name"]="Ada"'}}
+    """
+
+    name: ClassVar[str] = "pinecone"
+
+    layout: Layout = "plain"
+
+    def __post_init__(self) -> None:
+        if self.layout not in _CAPABILITIES:
+            raise ConfigurationError(
+                f"unknown layout {self.layout!r}; one of {', '.join(_CAPABILITIES)}"
+            )
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """No ordering of strings; in the plain layout no nested keys and no large numbers."""
+        return _CAPABILITIES[self.layout]
+
+    def all_of(self, parts: list[Clause]) -> Clause:
+        return _joined("$and", parts)
+
+    def any_of(self, parts: list[Clause]) -> Clause:
+        return _joined("$or", parts)
+
+    def compare(self, atom: Expression) -> Clause:
+        literal = atom.value.items[0]
+        condition = {_OPERATORS[atom.op]: literal}
+        if self.layout == "exact":
+            if atom.op in ORDERINGS:
+                return {number_field(atom.key.path): condition}
+            return {TOKENS: {_OPERATORS[atom.op]: value_token(atom.key.path, literal)}}
+        if atom.op is Op.NE:
+            return self._or_absent(atom, [{atom.key.path[0]: condition}])
+        return {atom.key.path[0]: condition}
+
+    def member(self, atom: Expression) -> Clause:
+        path, operator = atom.key.path, _OPERATORS[atom.op]
+        if self.layout == "exact":
+            tokens = dict.fromkeys(value_token(path, item) for item in atom.value.items)
+            return {TOKENS: {operator: list(tokens)}}
+        # A list holds strings or holds numbers; for booleans there is only equality.
+        by_kind: dict[Kind, list[Scalar]] = {}
+        for item in atom.value.items:
+            by_kind.setdefault(kind_of(item), []).append(item)
+        single = "$eq" if atom.op is Op.IN else "$ne"
+        clauses: list[Clause] = [
+            {path[0]: {single: flag}} for flag in dict.fromkeys(by_kind.pop(Kind.BOOL, []))
+        ]
+        clauses += [{path[0]: {operator: items}} for items in by_kind.values()]
+        if atom.op is Op.NIN:
+            return self._or_absent(atom, clauses)
+        return clauses[0] if len(clauses) == 1 else _joined("$or", clauses)
+
+    def null(self, atom: Expression) -> Clause:
+        if self.layout == "exact":
+            return {TOKENS: {_OPERATORS[atom.op]: presence_token(atom.key.path)}}
+        return {atom.key.path[0]: {"$exists": atom.op is Op.ISNOTNULL}}
+
+    def finish(self, part: Clause) -> Compiled:
+        return Compiled(self.name, part)
+
+    def everything(self) -> Compiled:
+        """No filter: ``None`` is what the client takes for it, while ``{}`` is an error."""
+        return Compiled(self.name, None, matches_all=True)
+
+    def nothing(self) -> Compiled:
+        """A contradiction, on a field that no user's key can name."""
+        contradiction = [{TOKENS: {operator: DOCUMENT_TOKEN}} for operator in ("$eq", "$ne")]
+        return Compiled(self.name, {"$and": contradiction}, matches_nothing=True)
+
+    def _or_absent(self, atom: Expression, clauses: list[Clause]) -> Clause:
+        """All of the clauses, or no such field.
+
+        Whether ``$ne`` and ``$nin`` select records without the field has changed over the years;
+        said like this it does not matter.
+        """
+        absent = {atom.key.path[0]: {"$exists": False}}
+        present = clauses[0] if len(clauses) == 1 else _joined("$and", clauses)
+        return {"$or": [present, absent]}
+
+
+def _joined(operator: str, parts: list[Clause]) -> Clause:
+    """The parts under one operator; parts that stand under it already are spliced in."""
+    return {operator: [clause for part in parts for clause in part.get(operator, [part])]}
+
+
+_NO_TEXT_ORDER: Final = Refusal(
+    "it orders numbers only, not texts",
+    "store a number and order by it: seconds since 1970 for a date or time",
+)
+_EXACT: Final = Capabilities(
+    literals={**ALL_LITERALS, **dict.fromkeys(ORDERINGS, frozenset({Kind.NUMBER}))},
+    refusals={(op, Kind.STRING): _NO_TEXT_ORDER for op in ORDERINGS},
+    max_ordered_number=SAFE_DOUBLE,
+    # The documented bound of $in and $nin.
+    max_list=10_000,
+    # A filter travels as nested protobuf messages, five for each level of $and and $or, and readers
+    # of protobuf stop at 100.
+    max_depth=16,
+)
+_CAPABILITIES: Final[dict[str, Capabilities]] = {
+    "plain": replace(
+        _EXACT,
+        nested_keys=Refusal(
+            "its metadata is flat, without objects to step into",
+            "store the value under a key of its own; in collections that vecstore lays out, "
+            'Pinecone(layout="exact") answers nested keys',
+        ),
+        key_rule=KeyRule(
+            re.compile(r"[^$].*", re.DOTALL),
+            Refusal(
+                "its field names cannot start with $",
+                "rename the key; in collections that vecstore lays out, "
+                'Pinecone(layout="exact") answers any key',
+            ),
+        ),
+        max_number=SAFE_DOUBLE,
+    ),
+    "exact": _EXACT,
+}

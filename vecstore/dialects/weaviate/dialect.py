@@ -1,0 +1,316 @@
+"""Filters as a tree of conditions, each on one property of a Weaviate collection."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final, Literal
+
+from vecstore.dialects.base import Dialect
+from vecstore.dialects.tokens import Path, nearest_double, presence_token, value_token
+from vecstore.dialects.weaviate.layout import (
+    PROPERTY_TYPES,
+    TOKENS,
+    BaseType,
+    PropertyType,
+    declared_types,
+    number_property,
+    ordered_text,
+    text_property,
+)
+from vecstore.errors import ConfigurationError, FilterTypeError
+from vecstore.filter.ast import Expression, Key
+from vecstore.filter.convert import ALL_LITERALS, SAFE_DOUBLE, Capabilities, Compiled, Refusal
+from vecstore.filter.normalize import fold_empty_list
+from vecstore.filter.op import NULL_TESTS, ORDERINGS, Op
+from vecstore.filter.values import Kind, Scalar, kind_of
+
+Layout = Literal["exact", "plain"]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One operator on one property.
+
+    Attributes:
+        path: Name of the property.
+        operator: As Weaviate spells it: ``"Equal"``, ``"ContainsAny"`` ...
+        value_type: ``"text"``, ``"int"``, ``"number"`` or ``"boolean"``.
+        value: The value, a float for ``"number"``; a tuple of values for ``"ContainsAny"``.
+    """
+
+    path: str
+    operator: str
+    value_type: BaseType
+    value: Scalar | tuple[Scalar, ...]
+
+    def to_where(self) -> dict[str, Any]:
+        """The condition as the REST interface takes it."""
+        field = f"value{self.value_type.capitalize()}"
+        value: Any = self.value
+        if isinstance(value, tuple):
+            field, value = f"{field}Array", list(value)
+        return {"path": [self.path], "operator": self.operator, field: value}
+
+    def __str__(self) -> str:
+        return json.dumps(self.to_where(), ensure_ascii=False, indent=2)
+
+
+@dataclass(frozen=True, slots=True)
+class Compound:
+    """``"And"`` or ``"Or"`` of two or more operands."""
+
+    operator: Literal["And", "Or"]
+    operands: tuple[Condition | Compound, ...]
+
+    def to_where(self) -> dict[str, Any]:
+        """The tree as the REST interface takes it."""
+        operands = [operand.to_where() for operand in self.operands]
+        return {"operator": self.operator, "operands": operands}
+
+    def __str__(self) -> str:
+        return json.dumps(self.to_where(), ensure_ascii=False, indent=2)
+
+
+Operand = Condition | Compound
+
+_OPERATORS = {
+    Op.EQ: "Equal",
+    Op.IN: "Equal",
+    Op.ISNOTNULL: "Equal",
+    Op.NE: "NotEqual",
+    Op.NIN: "NotEqual",
+    Op.ISNULL: "NotEqual",
+    Op.GT: "GreaterThan",
+    Op.GTE: "GreaterThanEqual",
+    Op.LT: "LessThan",
+    Op.LTE: "LessThanEqual",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Weaviate(Dialect[Operand]):
+    """Weaviate, filters as a tree of :class:`Condition` and :class:`Compound`.
+
+    A key is a name, or a tuple of names for a path into objects.
+
+    Args:
+        layout: ``"exact"`` filters what ``filter_properties`` of
+            :mod:`vecstore.dialects.weaviate.layout` lays out, ``"plain"`` the properties of a
+            collection that any program wrote.
+        numbers: In the exact layout, the keys whose numbers can be ordered.
+        texts: In the exact layout, the keys whose texts can be ordered, by code point; dates and
+            times are texts.
+        properties: In the plain layout, the properties that filters may use and their data types:
+            ``text``, ``int``, ``number``, ``boolean``, each also as a list: ``text[]``. Who
+            declares a text vouches for what Weaviate cannot see: the tokenization is ``field``, no
+            text is empty or starts or ends with white space. Null tests need a collection with
+            ``indexNullState`` and objects that are not older than the property.
+
+    Raises:
+        ConfigurationError: For an unknown layout, an option of the other layout, or a key, name or
+            data type that Weaviate cannot have.
+
+    Example:
+        >>> from vecstore import F
+        >>> Weaviate(numbers={"year"}).compile(F.year > 2020).query.to_where()
+        {'path': ['vecstore_year_number'], 'operator': 'GreaterThan', 'valueNumber': 2020.0}
+        >>> Weaviate(layout="plain", properties={"year": "int"}).compile(F.year > 2020).query
+        Condition(path='year', operator='GreaterThan', value_type='int', value=2020)
+    """
+
+    name: ClassVar[str] = "weaviate"
+
+    layout: Layout = "exact"
+    numbers: Collection[str | Path] = frozenset()
+    texts: Collection[str | Path] = frozenset()
+    properties: Mapping[str, str] | Collection[tuple[str, str]] = ()
+    _types: dict[str, PropertyType] = field(init=False, repr=False, compare=False)
+    _capabilities: Capabilities = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.layout not in ("exact", "plain"):
+            raise ConfigurationError(f"unknown layout {self.layout!r}; one of exact, plain")
+        put = object.__setattr__
+        # In a form that hashes: a dialect is the key under which compiled filters are cached.
+        put(self, "numbers", _paths("numbers", self.numbers))
+        put(self, "texts", _paths("texts", self.texts))
+        put(self, "_types", declared_types(self.properties))
+        put(self, "properties", tuple(dict(self.properties).items()))
+        put(self, "_capabilities", _PLAIN if self.layout == "plain" else self._exact())
+        if self.layout == "exact" and self.properties:
+            raise ConfigurationError(
+                'properties belong to layout="plain"; in the exact layout, say which keys are '
+                'ordered: Weaviate(numbers={"year"}, texts={"created"})'
+            )
+        if self.layout == "plain" and (self.numbers or self.texts or not self.properties):
+            raise ConfigurationError(
+                'layout="plain" takes the properties that filters may use, and no other option: '
+                'Weaviate(layout="plain", properties={"year": "int"})'
+            )
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Orderings of declared keys; in the plain layout nothing but declared properties."""
+        return self._capabilities
+
+    def kinds(self, atom: Expression) -> frozenset[Kind] | None:
+        allowed = self.capabilities.literals.get(atom.op)
+        if self.layout == "plain":
+            return allowed if self._declared(atom) else None
+        if atom.op in ORDERINGS:
+            declared = {Kind.NUMBER: self.numbers, Kind.STRING: self.texts}
+            return frozenset([kind for kind in declared if atom.key.path in declared[kind]])
+        return allowed
+
+    def refusal(self, atom: Expression, kind: Kind | None) -> Refusal | None:
+        path = atom.key.path
+        if self.layout == "plain":
+            return Refusal(
+                "the data type of this property is not declared",
+                f'declare it: Weaviate(layout="plain", properties={{{path[0]!r}: ...}}) with one '
+                f"of {', '.join(PROPERTY_TYPES)}",
+            )
+        option = "numbers" if kind is Kind.NUMBER else "texts"
+        key = path[0] if len(path) == 1 else path
+        return Refusal(
+            f"it orders {option} by a property of their own, and this key has none",
+            f"declare the key, and add the documents with it: Weaviate({option}={{{key!r}}})",
+        )
+
+    def check(self, atom: Expression) -> None:
+        declared = self._declared(atom)
+        if declared is None or declared.base != "text" or atom.op in NULL_TESTS:
+            return
+        for item in atom.value.items:
+            if isinstance(item, str) and (not item or item != item.strip()):
+                raise self.refuse(
+                    atom,
+                    "it takes an empty text for null, and trims white space from texts",
+                    "compare with a text that neither starts nor ends with white space; in "
+                    'collections that vecstore lays out, Weaviate(layout="exact") compares any',
+                )
+
+    def fold(self, atom: Expression) -> bool | None:
+        """Decide what the declared type of a property makes impossible, too."""
+        declared = self._declared(atom)
+        if declared is None or atom.op in NULL_TESTS:
+            return fold_empty_list(atom)
+        if atom.op in ORDERINGS:
+            ordered = kind_of(atom.value.items[0]) is declared.kind and not declared.several
+            return None if ordered else False
+        if any(declared.holds(item) for item in atom.value.items):
+            return None
+        return atom.op in (Op.NE, Op.NIN)
+
+    def all_of(self, parts: list[Operand]) -> Operand:
+        return _joined("And", parts)
+
+    def any_of(self, parts: list[Operand]) -> Operand:
+        return _joined("Or", parts)
+
+    def compare(self, atom: Expression) -> Operand:
+        if atom.op not in ORDERINGS:
+            return self.member(atom)
+        path, operator, literal = atom.key.path, _OPERATORS[atom.op], atom.value.items[0]
+        declared = self._declared(atom)
+        if declared is None:
+            if isinstance(literal, str):
+                return Condition(text_property(path), operator, "text", ordered_text(literal))
+            return Condition(number_property(path), operator, "number", nearest_double(literal))
+        if declared.base == "int" and not declared.holds(literal):
+            # Between two integers: beyond the one that is out on either reading of the bound.
+            below = math.floor(float(literal))
+            above = atom.op in (Op.GT, Op.GTE)
+            operator, literal = ("GreaterThan", below) if above else ("LessThan", below + 1)
+        return Condition(path[0], operator, declared.base, declared.stored(literal))
+
+    def member(self, atom: Expression) -> Operand:
+        path, operator, declared = atom.key.path, _OPERATORS[atom.op], self._declared(atom)
+        name, items = path[0], atom.value.items
+        if declared is None:
+            name, declared = TOKENS, PROPERTY_TYPES["text[]"]
+            items = tuple([value_token(path, item) for item in items])
+        stored = [declared.stored(item) for item in items if declared.holds(item)]
+        values = tuple(dict.fromkeys(stored))
+        if operator == "Equal" and len(values) > 1:
+            if declared.several or declared.base == "text":
+                return Condition(name, "ContainsAny", declared.base, values)
+        # ContainsNone would say it in one, but not to servers before 1.33.
+        conditions = [Condition(name, operator, declared.base, value) for value in values]
+        if len(conditions) == 1:
+            return conditions[0]
+        return Compound("Or" if operator == "Equal" else "And", tuple(conditions))
+
+    def null(self, atom: Expression) -> Operand:
+        path = atom.key.path
+        if self.layout == "exact":
+            return Condition(TOKENS, _OPERATORS[atom.op], "text", presence_token(path))
+        return Condition(path[0], "IsNull", "boolean", atom.op is Op.ISNULL)
+
+    def finish(self, part: Operand) -> Compiled:
+        return Compiled(self.name, part)
+
+    def everything(self) -> Compiled:
+        """``None``, which clients take for no filter."""
+        return Compiled(self.name, None, matches_all=True)
+
+    def nothing(self) -> Compiled:
+        """A contradiction, on a property that the collection is known to have."""
+        name, declared = next(iter(self._types.items()), (TOKENS, PROPERTY_TYPES["text[]"]))
+        value = _SAMPLES[declared.base]
+        contradiction = [
+            Condition(name, operator, declared.base, value) for operator in ("Equal", "NotEqual")
+        ]
+        return Compiled(self.name, Compound("And", tuple(contradiction)), matches_nothing=True)
+
+    def _exact(self) -> Capabilities:
+        declared = ((Kind.NUMBER, self.numbers), (Kind.STRING, self.texts))
+        ordered = frozenset([kind for kind, keys in declared if keys])
+        literals = {
+            op: ordered if op in ORDERINGS else kinds
+            for op, kinds in ALL_LITERALS.items()
+            if ordered or op not in ORDERINGS
+        }
+        return Capabilities(literals=literals, max_ordered_number=SAFE_DOUBLE, max_depth=_DEPTH)
+
+    def _declared(self, atom: Expression) -> PropertyType | None:
+        """The declared type of the property; None in the exact layout, and when it has none."""
+        return self._types.get(atom.key.path[0]) if len(atom.key.path) == 1 else None
+
+
+def _joined(operator: Literal["And", "Or"], parts: list[Operand]) -> Compound:
+    """The parts under one operator; parts that stand under it already are spliced in."""
+    operands: list[Operand] = []
+    for part in parts:
+        if isinstance(part, Compound) and part.operator == operator:
+            operands.extend(part.operands)
+        else:
+            operands.append(part)
+    return Compound(operator, tuple(operands))
+
+
+def _paths(option: str, keys: Collection[str | Path]) -> frozenset[Path]:
+    if isinstance(keys, str):
+        raise ConfigurationError(f"{option} takes a set of keys: {option}={{{keys!r}}}")
+    try:
+        return frozenset([Key(*([key] if isinstance(key, str) else key)).path for key in keys])
+    except (FilterTypeError, TypeError) as error:
+        raise ConfigurationError(f"{option} takes names, or tuples of names: {error}") from None
+
+
+_SAMPLES: Final[dict[BaseType, Scalar]] = {"text": "x", "int": 0, "number": 0.0, "boolean": True}
+# A filter travels as nested protobuf messages, one for each level, and readers of protobuf stop at
+# 100; some of them are around the filter.
+_DEPTH: Final = 90
+_PLAIN: Final = Capabilities(
+    nested_keys=Refusal(
+        "its filters do not step into objects",
+        "store the value as a property of its own; in collections that vecstore lays out, "
+        'Weaviate(layout="exact") answers nested keys',
+    ),
+    max_number=SAFE_DOUBLE,
+    max_depth=_DEPTH,
+)

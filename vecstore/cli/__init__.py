@@ -1,0 +1,22 @@
+"""The command `vecstore`. It needs the extra ``cli``: ``pip install 'vecstore-dialects[cli]'``."""
+
+from __future__ import annotations
+
+import sys
+
+_NEEDED = {"typer", "rich"}
+
+
+def main() -> None:
+    """Run the command line, or say how to install what it is made of."""
+    try:
+        from vecstore.cli.app import app
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing not in _NEEDED:
+            raise
+        sys.exit(
+            f"vecstore: the command line needs {missing}, which is not installed.\n"
+            "hint: pip install 'vecstore-dialects[cli]'"
+        )
+    app(prog_name="vecstore")

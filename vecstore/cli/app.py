@@ -1,0 +1,82 @@
+"""The commands, put together; each module of this package brings some."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+import vecstore
+from vecstore.cli import explain, filters, grep, index_search
+from vecstore.cli.demo import run as demo
+
+_STOPPED = 130
+_NO_READER = 141
+
+
+class Commands(TyperGroup):
+    """Ends quietly where a command is stopped from outside: Ctrl-C, or a reader that has gone."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
+        except BrokenPipeError:
+            # What is left in the buffers has no reader: send it nowhere, or Python complains.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(_NO_READER) from None
+        except KeyboardInterrupt:
+            raise typer.Exit(_STOPPED) from None
+
+
+app = typer.Typer(
+    cls=Commands,
+    name="vecstore",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"vecstore {vecstore.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _about(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None:
+    """One filter language for every vector database: read it, compile it, search with it."""
+
+
+_ONE_FILTER = "One filter"
+_BACKENDS = "All backends"
+_DOCUMENTS = "Documents"
+
+_COMMANDS: list[tuple[str, Callable[..., None], str, str]] = [
+    ("parse", filters.parse, filters.PARSE_EXAMPLES, _ONE_FILTER),
+    ("fmt", filters.fmt, filters.FMT_EXAMPLES, _ONE_FILTER),
+    ("check", filters.check, filters.CHECK_EXAMPLES, _ONE_FILTER),
+    ("compile", filters.compile, filters.COMPILE_EXAMPLES, _ONE_FILTER),
+    ("explain", explain.explain, explain.EXPLAIN_EXAMPLES, _BACKENDS),
+    ("dialects", explain.dialects, explain.DIALECTS_EXAMPLES, _BACKENDS),
+    ("grep", grep.grep, grep.EXAMPLES, _DOCUMENTS),
+    ("index", index_search.index, index_search.INDEX_EXAMPLES, _DOCUMENTS),
+    ("search", index_search.search, index_search.SEARCH_EXAMPLES, _DOCUMENTS),
+    ("demo", demo.demo, demo.EXAMPLES, _DOCUMENTS),
+]
+
+for _name, _function, _examples, _panel in _COMMANDS:
+    app.command(_name, epilog=_examples, rich_help_panel=_panel)(_function)

@@ -1,0 +1,169 @@
+"""`vecstore parse`, `fmt`, `check` and `compile`: one filter, read and written in many ways."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from vecstore.cli.options import DialectOption, RequiredDialectOption, SettingOption, build_dialect
+from vecstore.cli.output import (
+    NEGATIVE,
+    JsonOption,
+    answers,
+    error_object,
+    expected_errors,
+    print_json,
+    print_plain,
+    show_error,
+)
+from vecstore.cli.reading import FilterArgument, FilterFileOption, read_filter
+from vecstore.errors import FilterError
+from vecstore.filter.ast import Expression
+from vecstore.filter.convert import NO_QUERY, Compiled
+from vecstore.filter.op import LOGICAL
+
+PARSE_EXAMPLES = """
+[bold]Examples[/]
+
+  vecstore parse "country == 'BG' AND NOT (year < 2020)"
+
+  vecstore parse --json "author.name IS NULL"
+"""
+
+FMT_EXAMPLES = """
+[bold]Examples[/]
+
+  vecstore fmt 'year>=2020 && (lang="de")'
+
+  vecstore fmt --file filter.txt
+"""
+
+CHECK_EXAMPLES = """
+[bold]Examples[/]
+
+  vecstore check "year >= 2020"
+
+  vecstore check -d qdrant "title > 'M'"  ||  echo refused
+"""
+
+COMPILE_EXAMPLES = """
+[bold]Examples[/]
+
+  vecstore compile -d pgvector "year >= 2020 AND tags IN ['a', 'b']"
+
+  vecstore compile -d pgvector -o column=meta -o paramstyle=numeric_dollar "lang != 'de'"
+
+  vecstore compile -d qdrant --json "NOT (year < 2020)" | jq .query
+"""
+
+
+def parse(
+    argument: FilterArgument = None, file: FilterFileOption = None, as_json: JsonOption = False
+) -> None:
+    """Show how a filter is read: its tree, or with --json its JSON form."""
+    with expected_errors(as_json):
+        expression = read_filter(argument, file)
+        if as_json:
+            print_json(expression.to_dict())
+        else:
+            print_plain("\n".join(tree_lines(expression)))
+
+
+def fmt(
+    argument: FilterArgument = None, file: FilterFileOption = None, as_json: JsonOption = False
+) -> None:
+    """Write a filter in its canonical form."""
+    with expected_errors(as_json):
+        text = read_filter(argument, file).to_text()
+        if as_json:
+            print_json({"text": text})
+        else:
+            print_plain(text)
+
+
+def check(
+    argument: FilterArgument = None,
+    file: FilterFileOption = None,
+    dialect: DialectOption = None,
+    settings: SettingOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say whether a filter is right, and with -d whether a backend answers it exactly.
+
+    Exits with 0 when it is, 1 when it is refused.
+    """
+    with expected_errors(as_json):
+        emitter = build_dialect(dialect, settings) if dialect is not None else None
+        if emitter is None and settings:
+            raise typer.BadParameter("an option needs a dialect: -d NAME", param_hint="--option")
+        try:
+            expression = read_filter(argument, file)
+            if emitter is not None:
+                emitter.compile(expression)
+        except FilterError as error:
+            if as_json:
+                print_json({"ok": False, "error": error_object(error)})
+            show_error(str(error), "refused")
+            raise typer.Exit(NEGATIVE) from None
+    if as_json:
+        print_json({"ok": True})
+    else:
+        answers().print("ok", style="green")
+
+
+def compile(
+    dialect: RequiredDialectOption,
+    argument: FilterArgument = None,
+    settings: SettingOption = None,
+    file: FilterFileOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a filter as a backend's own query, with its parameters."""
+    with expected_errors(as_json):
+        compiled = build_dialect(dialect, settings).compile(read_filter(argument, file))
+        if as_json:
+            print_json(compiled_object(compiled))
+        else:
+            print_plain(str(compiled))
+
+
+def compiled_object(compiled: Compiled) -> dict[str, Any]:
+    """A compiled filter for a program to read; ``query`` is null where there is none to run."""
+    return {
+        "dialect": compiled.dialect,
+        "query": None if compiled.native is NO_QUERY else compiled.query,
+        "params": compiled.params,
+        "matches_all": compiled.matches_all,
+        "matches_nothing": compiled.matches_nothing,
+    }
+
+
+def tree_lines(root: Expression) -> list[str]:
+    r"""A drawing of a tree, one comparison a line.
+
+    Example:
+        >>> from vecstore import parse
+        >>> print("\n".join(tree_lines(parse("a == 1 AND NOT (b > 2 OR c IS NULL)"))))
+        AND
+        ├─ a == 1
+        └─ NOT
+           └─ OR
+              ├─ b > 2
+              └─ c IS NULL
+    """
+    lines: list[str] = []
+    waiting = [(root, "", "")]
+    while waiting:
+        node, first, rest = waiting.pop()
+        if node.op not in LOGICAL:
+            lines.append(first + node.to_text())
+            continue
+        lines.append(first + node.op.symbol)
+        last = len(node.operands) - 1
+        waiting.extend(
+            (child, rest + ("└─ " if place == last else "├─ "),
+             rest + ("   " if place == last else "│  "))
+            for place, child in reversed(list(enumerate(node.operands)))
+        )  # fmt: skip
+    return lines

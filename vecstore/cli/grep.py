@@ -1,0 +1,193 @@
+"""`vecstore grep`: the lines of JSON-lines files whose metadata a filter selects."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from vecstore.cli.output import (
+    FAILED,
+    NEGATIVE,
+    CommandError,
+    JsonOption,
+    expected_errors,
+    print_json,
+)
+from vecstore.cli.reading import (
+    BYTE_ORDER_MARK,
+    STDIN,
+    BadLine,
+    FilterFileOption,
+    KeyOption,
+    inner_object,
+    key_path,
+    opened,
+    read_filter,
+    read_row,
+    shown_name,
+)
+from vecstore.errors import DocumentError
+from vecstore.filter.ast import Expression
+from vecstore.filter.evaluate import read_path
+from vecstore.filter.op import LOGICAL
+from vecstore.filter.values import UnusableValue, to_metadata_value
+
+EXAMPLES = """
+[bold]Examples[/]
+
+  vecstore grep "year >= 2020 AND lang != 'de'" docs.jsonl
+
+  vecstore grep -k metadata "tags IN ['draft']" -c docs/*.jsonl
+
+  zcat docs.jsonl.gz | vecstore grep -v "author.name IS NULL" | jq .id
+"""
+
+
+class Match(NamedTuple):
+    """A line that was selected."""
+
+    name: str
+    number: int
+    line: bytes
+
+
+class Scan:
+    """A filter on its way through files; remembers what could not be read."""
+
+    def __init__(self, expression: Expression, under: tuple[str, ...], invert: bool) -> None:
+        self.failures = 0
+        self._matches = expression.matcher()
+        self._paths = {node.key.path for node in expression.walk() if node.op not in LOGICAL}
+        self._under = under
+        self._invert = invert
+
+    def selected(self, name: str) -> Iterator[Match]:
+        """The selected lines of one file. What is no document is reported, and passed over."""
+        try:
+            with opened(name) as stream:
+                for number, line in enumerate(stream, 1):
+                    try:
+                        row = read_row(line)
+                        if row is not None and self._selects(row, line):
+                            yield Match(name, number, line)
+                    except BadLine as bad:
+                        self._report(f"{shown_name(name)}:{number}: {bad}")
+        except CommandError as error:
+            self._report(str(error))
+        except IsADirectoryError:
+            self._report(f"{name}: Is a directory")
+
+    def _selects(self, row: dict[str, Any], line: bytes) -> bool:
+        metadata = inner_object(row, self._under) if self._under else row
+        try:
+            # Only an escape can bring in a character that no document holds.
+            if b"\\u" in line:
+                for path in self._paths:
+                    to_metadata_value(read_path(metadata, path))
+            return self._matches(metadata) is not self._invert
+        except DocumentError as error:
+            raise BadLine(str(error)) from None
+        except UnusableValue as error:
+            raise BadLine(f"a value that the filter looks at is none: {error.reason}") from None
+
+    def _report(self, text: str) -> None:
+        self.failures += 1
+        sys.stderr.write(f"vecstore grep: {text}\n")
+
+
+def grep(
+    arguments: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILTER [FILE]...",
+            show_default=False,
+            help="The filter, then JSON-lines files; without files, or for [bold]-[/], standard "
+            "input is read.",
+        ),
+    ],
+    file: FilterFileOption = None,
+    key: KeyOption = None,
+    invert: Annotated[
+        bool, typer.Option("--invert", "-v", help="Lines that the filter does not select.")
+    ] = False,
+    count: Annotated[
+        bool, typer.Option("--count", "-c", help="Only how many lines there are.")
+    ] = False,
+    number: Annotated[
+        bool, typer.Option("--line-number", "-n", help="Each line's number before it.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Print the lines of JSON-lines files that a filter selects, byte for byte.
+
+    Exits with 0 when a line was selected, 1 when none was, 2 when something could not be read.
+    """
+    with expected_errors(as_json):
+        expression, names = _inputs(arguments, file)
+        scan = Scan(expression, key_path(key), invert)
+    total = (
+        _count(scan, names, as_json)
+        if count
+        else _print(scan, names, number=number, as_json=as_json)
+    )
+    if scan.failures:
+        raise typer.Exit(FAILED)
+    if not total:
+        raise typer.Exit(NEGATIVE)
+
+
+def _inputs(arguments: list[str], file: Path | None) -> tuple[Expression, list[str]]:
+    """The filter, and the names of the files to read."""
+    if file is not None:
+        return read_filter(None, file), arguments or [STDIN]
+    argument, *names = arguments
+    if argument == STDIN and (not names or STDIN in names):
+        raise typer.BadParameter("the filter and the lines cannot both come from standard input")
+    return read_filter(argument, None), names or [STDIN]
+
+
+def _print(scan: Scan, names: list[str], *, number: bool, as_json: bool) -> int:
+    total = 0
+    out = sys.stdout.buffer
+    at_terminal = sys.stdout.isatty()
+    for name in names:
+        for match in scan.selected(name):
+            total += 1
+            if as_json:
+                out.write(_as_json(match))
+            else:
+                if number:
+                    prefix = os.fsencode(f"{shown_name(name)}:") if len(names) > 1 else b""
+                    out.write(prefix + b"%d:" % match.number)
+                out.write(match.line)
+                if not match.line.endswith(b"\n"):  # the last line of a file, perhaps
+                    out.write(b"\n")
+            if at_terminal:
+                out.flush()
+    out.flush()
+    return total
+
+
+def _count(scan: Scan, names: list[str], as_json: bool) -> int:
+    counts = [(shown_name(name), sum(1 for _ in scan.selected(name))) for name in names]
+    total = sum(count for _, count in counts)
+    if as_json:
+        files = [{"file": name, "count": count} for name, count in counts]
+        print_json({"count": total, "files": files, "failures": scan.failures})
+    else:
+        for name, count in counts:
+            sys.stdout.write(f"{name}:{count}\n" if len(counts) > 1 else f"{count}\n")
+    return total
+
+
+def _as_json(match: Match) -> bytes:
+    """The line itself inside an object: what no JSON reader changed comes out unchanged."""
+    name = json.dumps(shown_name(match.name)).encode()
+    document = match.line.removeprefix(BYTE_ORDER_MARK).strip()
+    return b'{"file": %s, "line": %d, "document": %s}\n' % (name, match.number, document)

@@ -1,0 +1,230 @@
+"""`vecstore index` and `vecstore search`: from JSON lines to one store file, and asking it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from vecstore.cli.embedders import EmbedderOption, load_embedder
+from vecstore.cli.output import (
+    NEGATIVE,
+    CommandError,
+    JsonOption,
+    answers,
+    expected_errors,
+    first_line,
+    print_json,
+    progress_bar,
+    remarks,
+)
+from vecstore.cli.reading import (
+    BadLine,
+    inner_object,
+    key_path,
+    opened,
+    read_filter,
+    read_row,
+    shown_name,
+)
+from vecstore.document import Document
+from vecstore.errors import DocumentError
+
+INDEX_EXAMPLES = """
+[bold]Examples[/]
+
+  vecstore index docs.jsonl -o docs.json
+
+  vecstore index -k metadata --text body --embedder my_models:embed posts.jsonl -o posts.json
+"""
+
+SEARCH_EXAMPLES = """
+[bold]Examples[/]
+
+  vecstore search docs.json "bread without yeast" --filter "lang == 'en' AND year >= 2020"
+
+  vecstore search docs.json "bread" --top-k 20 --threshold 0.4 --json | jq '.[].id'
+"""
+
+
+def index(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...",
+            show_default=False,
+            help="JSON-lines files, one document a line; [bold]-[/] reads standard input.",
+        ),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="STORE", show_default=False, help="The store file to write."
+        ),
+    ],
+    embedder: EmbedderOption = "wordllama",
+    text: Annotated[
+        str, typer.Option("--text", metavar="NAME", help="Where a line holds its text.")
+    ] = "text",
+    id: Annotated[
+        str,
+        typer.Option("--id", metavar="NAME", help="Where a line holds its id, if it has one."),
+    ] = "id",
+    key: Annotated[
+        str | None,
+        typer.Option(
+            "--key",
+            "-k",
+            metavar="KEY",
+            help="The object that is the metadata; without it, everything but text and id is.",
+        ),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the store file when there is one.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Embed the documents of JSON-lines files, and save them as one store file.
+
+    Nothing is written unless every line could be read.
+    """
+    with expected_errors(as_json):
+        if output.exists() and not force:
+            raise CommandError(f"{output} exists already\nhint: --force replaces it")
+        documents = _read_documents(files, text, id, key_path(key))
+        from vecstore.simple.store import SimpleVectorStore
+
+        started = time.perf_counter()
+        with (
+            SimpleVectorStore(load_embedder(embedder)) as store,
+            progress_bar("Embedding", len(documents)) as bar,
+        ):
+            store.add(documents, progress=bar.reach)
+            store.save(output)
+            count, dimension = store.count(), store.dimension
+        seconds = time.perf_counter() - started
+    if as_json:
+        print_json(
+            {"store": str(output), "documents": count, "dimension": dimension,
+             "seconds": round(seconds, 3)}
+        )  # fmt: skip
+    else:
+        answers().print(
+            f"{count:,} documents, {dimension} dimensions, in {output} ({seconds:.1f} s)"
+        )
+
+
+def search(
+    store_file: Annotated[
+        Path,
+        typer.Argument(metavar="STORE", show_default=False, help="A file written by index."),
+    ],
+    query: Annotated[
+        str, typer.Argument(metavar="QUERY", show_default=False, help="What to look for, in words.")
+    ],
+    filter: Annotated[
+        str | None,
+        typer.Option(
+            "--filter",
+            metavar="FILTER",
+            help="Look only among the documents it selects; [bold]-[/] reads standard input.",
+        ),
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("--file", "-f", metavar="FILE", help="Read the filter from a file."),
+    ] = None,
+    top_k: Annotated[int, typer.Option("--top-k", min=1, help="How many to find at most.")] = 4,
+    threshold: Annotated[
+        float | None, typer.Option("--threshold", help="Leave out what scores less.")
+    ] = None,
+    embedder: EmbedderOption = "wordllama",
+    as_json: JsonOption = False,
+) -> None:
+    """Find the documents of a store file that are nearest to a text.
+
+    The embedder must be the one that the store was made with. Exits with 1 when nothing is found.
+    """
+    with expected_errors(as_json):
+        wanted = None if filter is None and file is None else read_filter(filter, file)
+        from vecstore.simple.store import SimpleVectorStore
+
+        with SimpleVectorStore(load_embedder(embedder)).load(store_file) as store:
+            found = store.search(query, top_k=top_k, threshold=threshold, filter=wanted)
+    if as_json:
+        print_json([hit_object(document) for document in found])
+    elif found:
+        answers().print(hits_table(found))
+    else:
+        remarks().print("no document was found")
+    if not found:
+        raise typer.Exit(NEGATIVE)
+
+
+def hits_table(found: list[Document]) -> Table:
+    """Documents with their scores, best first."""
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("score", justify="right", style="cyan", no_wrap=True)
+    table.add_column("id", style="bold", overflow="fold", max_width=40)
+    table.add_column("text", overflow="ellipsis", no_wrap=True)
+    for document in found:
+        table.add_row(f"{document.score:.4f}", document.id, Text(first_line(document.text)))
+    return table
+
+
+def hit_object(document: Document) -> dict[str, Any]:
+    """A document that was found, for a program to read."""
+    return {
+        "id": document.id,
+        "score": document.score,
+        "text": document.text,
+        "metadata": document.metadata,
+    }
+
+
+def _read_documents(files: list[str], text: str, id: str, under: tuple[str, ...]) -> list[Document]:
+    """All documents of all files.
+
+    Raises:
+        typer.Exit: If there was a line that is no document; each was reported.
+        CommandError: If a file cannot be read, or there is no document at all.
+    """
+    documents: list[Document] = []
+    failures = 0
+    for name in files:
+        with opened(name) as stream:
+            for number, line in enumerate(stream, 1):
+                try:
+                    row = read_row(line)
+                    if row is not None:
+                        documents.append(_document(row, text, id, under))
+                except (BadLine, DocumentError) as fault:
+                    failures += 1
+                    sys.stderr.write(f"vecstore index: {shown_name(name)}:{number}: {fault}\n")
+    if failures:
+        lines = "line is no document" if failures == 1 else "lines are no documents"
+        raise CommandError(f"{failures:,} {lines}; nothing was written")
+    if not documents:
+        raise CommandError("there is no document to index")
+    return documents
+
+
+def _document(row: dict[str, Any], text: str, id: str, under: tuple[str, ...]) -> Document:
+    if text not in row:
+        raise BadLine(f"it has no {text!r}; --text NAME says where the text is")
+    if not isinstance(row[text], str):
+        raise BadLine(f"what stands under {text!r} is no text")
+    given: Any = row.get(id)
+    if isinstance(given, int) and not isinstance(given, bool):
+        given = str(given)
+    if under:
+        metadata = inner_object(row, under)
+    else:
+        metadata = {name: value for name, value in row.items() if name not in (text, id)}
+    return Document(row[text], metadata, id=given)

@@ -1,0 +1,121 @@
+"""Dialects and their options, as they are named on the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import typer
+
+from vecstore.cli.output import CommandError
+from vecstore.dialects.base import Dialect, option_names
+from vecstore.dialects.registry import dialect_names, get_dialect
+
+
+def complete_dialect(incomplete: str) -> list[str]:
+    """Names of dialects for the shell."""
+    return [name for name in dialect_names() if name.startswith(incomplete)]
+
+
+DIALECT: Any = typer.Option(
+    "--dialect",
+    "-d",
+    metavar="NAME",
+    help="The backend to write for; see [bold]vecstore dialects[/].",
+    autocompletion=complete_dialect,
+    show_default=False,
+)
+DialectOption = Annotated[str | None, DIALECT]
+RequiredDialectOption = Annotated[str, DIALECT]
+SettingOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        "-o",
+        metavar="KEY=VALUE",
+        help="An option of the dialect; may be repeated. Lists are written [bold]a,b[/] or as "
+        "JSON.",
+        show_default=False,
+    ),
+]
+
+
+def build_dialect(name: str, settings: list[str] | None) -> Dialect[Any]:
+    """The dialect of that name with its options.
+
+    Raises:
+        DialectNotFoundError: If there is none.
+        CommandError: If an option is unknown, or its value does not fit.
+    """
+    dialect = get_dialect(name)
+    known = option_names(dialect)
+    options: dict[str, Any] = {}
+    for setting in settings or []:
+        option, given, text = setting.partition("=")
+        option = option.strip().replace("-", "_")
+        if not given:
+            raise typer.BadParameter(
+                f"{setting!r} has no value; write {option}=VALUE", param_hint="--option"
+            )
+        if option not in known:
+            listed = ", ".join(known) if known else "it has none"
+            raise CommandError(
+                f"the dialect {name} has no option {option!r}\nhint: its options: {listed}"
+            )
+        options[option] = _value(dialect, option, text)
+    try:
+        return dialect(**options)
+    except (TypeError, ValueError) as error:
+        raise CommandError(f"the options of the dialect {name} do not fit: {error}") from None
+
+
+def _value(dialect: type[Dialect[Any]], option: str, text: str) -> Any:
+    """An option's value, read by what the option takes.
+
+    Raises:
+        CommandError: If it cannot be read that way.
+    """
+    takes = set(_leaf_types(get_type_hints(dialect)[option]))
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    collection = next((one for one in (tuple, frozenset, list, set) if one in takes), None)
+    if isinstance(value, list) and collection is not None:
+        return collection(value)
+    if isinstance(value, dict) and Mapping in takes:
+        return value
+    if type(value) in takes and not isinstance(value, str):
+        return value
+    if str in takes:
+        return text
+    if collection is not None:
+        return collection(part.strip() for part in text.split(",") if part.strip())
+    if Mapping in takes:
+        pairs = [part.partition(":") for part in text.split(",") if part.strip()]
+        if all(colon for _, colon, _ in pairs):
+            return {key.strip(): item.strip() for key, _, item in pairs}
+    wanted = "true or false" if bool in takes else "a number" if int in takes else "key:type,..."
+    raise CommandError(f"the option {option} takes {wanted}, not {text!r}")
+
+
+def _leaf_types(hint: Any) -> Iterator[Any]:
+    """The types that a union, an alias or a literal comes down to."""
+    origin = get_origin(hint)
+    if origin in (Union, UnionType):
+        for part in get_args(hint):
+            yield from _leaf_types(part)
+    elif origin is Literal:
+        yield from {type(value) for value in get_args(hint)}
+    else:
+        found = origin or hint
+        if isinstance(found, type) and found is not str:
+            if issubclass(found, Mapping):
+                found = Mapping
+            elif found is Set:
+                found = frozenset
+            elif issubclass(found, Sequence | Collection) and found not in (list, set, frozenset):
+                found = tuple
+        yield found

@@ -75,8 +75,8 @@ class Document:
     ) -> None:
         document_id = str(uuid.uuid4()) if id is None else checked_id(id)
         _put(self, "id", document_id)
-        _put(self, "text", _checked_text(text, document_id))
-        _put(self, "_metadata", {} if not metadata else checked_metadata(metadata, document_id))
+        _put(self, "text", checked_text(text, document_id))
+        _put(self, "_metadata", {} if metadata is None else checked_metadata(metadata, document_id))
         _put(self, "_state", _OWN)
         _put(self, "score", None if score is None else _checked_score(score, document_id))
         if embedding is not None:
@@ -302,7 +302,12 @@ def shown_id(id: str) -> str:
     return _shortened(id)
 
 
-def _checked_text(text: Any, document_id: str) -> str:
+def checked_text(text: Any, document_id: str) -> str:
+    """Return a document's text, as a plain ``str``.
+
+    Raises:
+        DocumentError: If it is none, or holds NUL or a lone surrogate.
+    """
     if type(text) is not str:
         if not isinstance(text, str):
             what = "no text (None)" if text is None else f"a text of type {type(text).__name__}"

@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from vecstore.capabilities import METRICS, Metric
-from vecstore.document import Document, checked_metadata, shown_id
+from vecstore.document import checked_id, checked_metadata, checked_text, shown_id
 from vecstore.errors import DocumentError, StoreFileError
 from vecstore.simple.table import Snapshot
 from vecstore.vectors import Matrix, VectorFault, first_not_finite, to_vector
@@ -36,6 +36,7 @@ _DOCUMENT_FIELDS = {"id", "text", "metadata"}
 _LITTLE_ENDIAN = np.dtype("<f4")
 _ROWS_A_PIECE = 1_000
 _BYTES_A_PIECE = 3 * 256 * 1024
+_BLANKS = b" \t\r\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +100,7 @@ def decoded(data: bytes, name: str) -> Contents:
     Raises:
         StoreFileError: Saying what is wrong with it.
     """
-    if not data.strip(b" \t\r\n"):
+    if not data[:1_000].strip(_BLANKS) and not data.strip(_BLANKS):
         raise StoreFileError(f"{name} is empty; a saved store is a JSON document")
     split = _split_off_vectors(data)
     if split is None:
@@ -131,7 +132,7 @@ def _split_off_vectors(data: bytes) -> tuple[int, int, int] | None:
     if match is None:
         return None
     end = data.find(b'"', match.end())
-    if end < 0 or data[end + 1 :].strip(b" \t\r\n") != b"}":
+    if end < 0 or data[end + 1 :].strip(_BLANKS) != b"}":
         return None
     return key, match.end(), end
 
@@ -219,20 +220,22 @@ def _documents(items: list[Any], name: str) -> tuple[list[str], list[str], list[
             raise StoreFileError(
                 f"{name}: document {position} is not an object with id, text and metadata"
             )
-        document = _checked(item["text"], item.get("metadata"), item["id"], name, position)
-        if document.id in ids:
-            raise StoreFileError(f"{name} holds the id {shown_id(document.id)} twice")
-        ids[document.id] = None
-        texts.append(document.text)
-        metadata.append(document.metadata)
+        id, text, fields = _checked(item["id"], item["text"], item.get("metadata"), name, position)
+        if id in ids:
+            raise StoreFileError(f"{name} holds the id {shown_id(id)} twice")
+        ids[id] = None
+        texts.append(text)
+        metadata.append(fields)
     return list(ids), texts, metadata
 
 
-def _checked(text: Any, metadata: Any, id: Any, name: str, position: int) -> Document:
-    if id is None:
-        raise StoreFileError(f"{name}: document {position} has no id")
+def _checked(
+    id: Any, text: Any, metadata: Any, name: str, position: int
+) -> tuple[str, str, dict[str, Any]]:
     try:
-        return Document(text, checked_metadata({} if metadata is None else metadata, id), id)
+        id = checked_id(id)
+        fields = {} if metadata is None else checked_metadata(metadata, id)
+        return id, checked_text(text, id), fields
     except DocumentError as error:
         raise StoreFileError(f"{name}: document {position} cannot be read: {error}") from None
 
@@ -250,7 +253,8 @@ def _vectors(text: Any, count: int, dimension: int, name: str) -> Matrix:
             f"{name}: {count:,} vectors of {dimension:,} dimensions are {wanted:,} bytes, but "
             f"{len(data):,} are there"
         )
-    return np.frombuffer(data, _LITTLE_ENDIAN).astype(np.float32).reshape(count, dimension)
+    vectors = np.frombuffer(data, _LITTLE_ENDIAN).astype(np.float32, copy=False)
+    return vectors.reshape(count, dimension)
 
 
 def _from_spring(content: dict[str, Any], name: str) -> Contents:
@@ -266,12 +270,12 @@ def _from_spring(content: dict[str, Any], name: str) -> Contents:
                 "of Spring AI's SimpleVectorStore either"
             )
         text = item.get("text", item.get("content"))
-        document = _checked(
-            "" if text is None else text, item.get("metadata"), item.get("id", key), name, position
+        id, text, fields = _checked(
+            item.get("id", key), "" if text is None else text, item.get("metadata"), name, position
         )
-        if document.id != key:
+        if id != key:
             raise StoreFileError(
-                f"{name}: the document under {shown_id(key)} has the id {shown_id(document.id)}"
+                f"{name}: the document under {shown_id(key)} has the id {shown_id(id)}"
             )
         try:
             vector = to_vector(item["embedding"])
@@ -282,9 +286,9 @@ def _from_spring(content: dict[str, Any], name: str) -> Contents:
                 f"{name}: the embedding of {shown_id(key)} has {len(vector):,} dimensions, the one "
                 f"of {shown_id(ids[0])} has {len(rows[0]):,}"
             )
-        ids.append(document.id)
-        texts.append(document.text)
-        metadata.append(document.metadata)
+        ids.append(id)
+        texts.append(text)
+        metadata.append(fields)
         rows.append(vector)
     return Contents(
         metric=None,

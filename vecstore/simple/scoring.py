@@ -40,11 +40,14 @@ def scores(snapshot: Snapshot, query: Vector, rows: Rows | None) -> Scores:
 
     if metric == "euclidean":
         return _gathered(matrix, rows, exact, lambda part: _minus_distance(part, probe))
-    if metric == "dot":
-        return _gathered(matrix, rows, exact, lambda part: np.vecdot(part, probe))
-    if exact:
+    if metric == "cosine" and exact:
         return _gathered(matrix, rows, exact, lambda part: _cosine(part, probe))
-    result = _gathered(matrix, rows, exact, lambda part: np.vecdot(part, probe))
+    if rows is None and not exact:
+        result: Scores = np.vecdot(matrix, probe)
+    else:
+        result = _gathered(matrix, rows, exact, lambda part: np.vecdot(part, probe))
+    if metric == "dot":
+        return result
     result /= lengths if rows is None else lengths[rows]
     return np.clip(result, -1.0, 1.0, out=result)
 

@@ -173,12 +173,26 @@ class Table:
         vectors: Matrix,
     ) -> None:
         """Put these documents in the place of all others, in one step."""
-        fresh = Table(metric, dimension)
-        if ids:
-            fresh.put(ids, texts, metadata, vectors)
+        rows = dict(zip(ids, range(len(ids)), strict=True))
+        squares = _squares(vectors)
+        lengths = np.sqrt(squares).astype(np.float32)
+        died = np.full(len(ids), _ALIVE, np.int64)
         with self.lock:
-            self._rows = fresh._rows
-            self.snapshot = replace(fresh.snapshot, version=self.snapshot.version + 1)
+            self._rows = rows
+            self.snapshot = Snapshot(
+                metric=metric,
+                dimension=dimension,
+                version=self.snapshot.version + 1,
+                size=len(ids),
+                live=len(ids),
+                ids=ids,
+                texts=texts,
+                metadata=metadata,
+                matrix=vectors,
+                lengths=lengths,
+                died=died,
+                extreme=_is_extreme(squares),
+            )
 
     def _room_for(
         self, size: int, dimension: int

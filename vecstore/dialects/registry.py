@@ -17,7 +17,11 @@ from vecstore.filter.limits import DEFAULT_LIMITS, Limits
 ENTRY_POINT_GROUP = "vecstore.dialects"
 
 _BUILT_IN = {
+    "milvus": "vecstore.dialects.milvus.dialect:Milvus",
     "pgvector": "vecstore.dialects.pgvector.dialect:Pgvector",
+    "pinecone": "vecstore.dialects.pinecone.dialect:Pinecone",
+    "qdrant": "vecstore.dialects.qdrant.dialect:Qdrant",
+    "weaviate": "vecstore.dialects.weaviate.dialect:Weaviate",
 }
 
 

@@ -1,0 +1,114 @@
+"""How our own store lays documents out in Qdrant, and what it must see to on the way in.
+
+A point's payload holds the document's id, its text, and its metadata as one object, so that no
+key of a user's can meet one of ours:
+
+.. code-block:: json
+
+    {"id": "readme#3", "text": "Hello", "metadata": {"year": 2024, "tags": ["a"]}}
+
+Qdrant gives JSON back as it took it: ``1`` and ``1.0`` stay apart, ``null`` and ``[]`` are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID, uuid5
+
+from vecstore.errors import DocumentError
+from vecstore.filter.text import key_text
+from vecstore.filter.values import to_scalar
+
+ID: Final = "id"
+TEXT: Final = "text"
+METADATA: Final = "metadata"
+
+MIN_INTEGER: Final = -(2**63)
+MAX_INTEGER: Final = 2**63 - 1
+"""Integers outside come back as floats, or cannot be sent over gRPC at all."""
+
+_NAMESPACE = UUID("6f1f4a1e-8c0b-5d6c-9d0e-3b7a51d2c9f4")
+_TIMESTAMP = "%Y-%m-%dT%H:%M:%S.%fZ"
+
+
+def point_id(document_id: str) -> str:
+    """The UUID under which a document is stored: the engine takes no other ids but numbers.
+
+    An id that is a UUID itself is mapped like any other; if it were taken as it is, somebody
+    could choose it so that it meets the UUID of another document.
+
+    Example:
+        >>> point_id("readme#3")
+        'cefd6fa1-1a43-54ca-8b22-c8300f8c79d7'
+    """
+    return str(uuid5(_NAMESPACE, document_id))
+
+
+def payload_of(document_id: str, text: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """The payload that holds a document."""
+    return {ID: document_id, TEXT: text, METADATA: metadata}
+
+
+def read_payload(payload: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
+    """Id, text and metadata of the document that a payload holds.
+
+    Example:
+        >>> read_payload(payload_of("a", "Hello", {"n": 1.0}))
+        ('a', 'Hello', {'n': 1.0})
+    """
+    return payload[ID], payload[TEXT], dict(payload[METADATA])
+
+
+def as_path(key: str | tuple[str, ...]) -> tuple[str, ...]:
+    """A key of an option as a path: a name stands for itself, dots and all."""
+    return (key,) if isinstance(key, str) else tuple(key)
+
+
+def is_timestamp(value: Any) -> bool:
+    """Whether a value is a timestamp as documents hold it: fixed width, in UTC, microseconds.
+
+    Example:
+        >>> is_timestamp("2024-01-01T00:00:00.000000Z"), is_timestamp("2024-01-01T00:00:00Z")
+        (True, False)
+    """
+    if not isinstance(value, str):
+        return False
+    try:
+        return to_scalar(datetime.strptime(value, _TIMESTAMP)) == value
+    except ValueError:
+        return False
+
+
+def check_datetimes(
+    metadata: Mapping[str, Any],
+    datetimes: Iterable[str | tuple[str, ...]],
+    document_id: str | None = None,
+) -> None:
+    """Hold a document to the keys that are declared datetimes: a timestamp, or absent.
+
+    Raises:
+        DocumentError: Naming the document and the key.
+
+    Example:
+        >>> check_datetimes({"created": "yesterday"}, ["created"], "a")
+        Traceback (most recent call last):
+        ...
+        vecstore.errors.DocumentError: document 'a': the key created is declared a datetime, ...
+    """
+    for declared in datetimes:
+        path = as_path(declared)
+        value: Any = metadata
+        for segment in path:
+            value = value.get(segment) if isinstance(value, Mapping) else None
+        if value is None or value == [] or is_timestamp(value):
+            continue
+        key = key_text(path)
+        shown = "" if document_id is None else f"document {document_id!r}: "
+        raise DocumentError(
+            f"{shown}the key {key} is declared a datetime, and its value is none; store a "
+            "datetime object there, or take the key out of datetimes",
+            document_id=document_id,
+            key=key,
+        )

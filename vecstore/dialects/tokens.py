@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any, Final
 
-from vecstore.filter.values import Scalar
+from vecstore.filter.values import Kind, Scalar
 
 Path = tuple[str, ...]
 
@@ -49,6 +49,19 @@ def value_token(path: Path, value: Scalar) -> str:
     if type(value) is float and value.is_integer():
         value = int(value)  # one spelling for 1 and 1.0, and for 0 and -0.0
     return _shortened(f"{_json_text(path)}={_json_text(value)}")
+
+
+def kind_token(path: Path, kind: Kind) -> str:
+    """The token of a document that holds one value of that kind at the path, not in a list.
+
+    For engines whose own comparisons are exact once they are kept to values of one type;
+    :func:`document_tokens` leaves these tokens out.
+
+    Example:
+        >>> kind_token(("year",), Kind.NUMBER)
+        '["year"]:number'
+    """
+    return _shortened(f"{_json_text(path)}:{kind.value}")
 
 
 def document_tokens(metadata: Mapping[str, Any]) -> list[str]:

@@ -1,0 +1,73 @@
+"""Milvus expression text: how literals, keys and ids get into it, each in one place.
+
+Everything here is read alike by the server's grammar and by milvus-lite. The server takes JSON
+keys as they stand, without undoing escapes, and looks for them in the JSON as it was written: a
+key whose JSON has an escape cannot be reached.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from vecstore.dialects.milvus.layout import ID, MISREAD, stored_id
+from vecstore.filter.values import Scalar
+
+ADDRESSABLE: Final = re.compile(rf'(?:(?!\]\[|{MISREAD.pattern})[^"\\\x00-\x1f])+')
+"""Key segments that a JSON path can name: the server splits paths at ``][``, quotes or none."""
+
+_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t"})
+
+
+def encode_text(text: str) -> str:
+    r"""A string literal.
+
+    Example:
+        >>> print(encode_text('say "hi"\n'))
+        "say \"hi\"\n"
+    """
+    return f'"{text.translate(_ESCAPES)}"'
+
+
+def encode_number(number: float) -> str:
+    """A number, an int as an int.
+
+    Example:
+        >>> encode_number(-5), encode_number(1e16)
+        ('-5', '1e+16')
+    """
+    return repr(number)
+
+
+def encode_literal(literal: Scalar) -> str:
+    """A text or a number; bools are asked for through tags alone."""
+    return encode_text(literal) if isinstance(literal, str) else encode_number(literal)
+
+
+def encode_list(texts: Iterable[str]) -> str:
+    """A list of string literals."""
+    return f"[{', '.join(map(encode_text, texts))}]"
+
+
+def encode_path(field: str, path: tuple[str, ...]) -> str:
+    """A path into a JSON field; every segment is one that :data:`ADDRESSABLE` matches.
+
+    Example:
+        >>> encode_path("metadata", ("author", "e.mail"))
+        'metadata["author"]["e.mail"]'
+    """
+    return field + "".join([f'["{segment}"]' for segment in path])
+
+
+def ids_filter(document_ids: Iterable[str], field: str = ID) -> str:
+    r"""The expression for the documents of some ids.
+
+    The client's own ``get(ids=...)`` and ``delete(ids=...)`` put ids into an expression without
+    escaping them.
+
+    Example:
+        >>> print(ids_filter(["it's", 'x"] or id != "']))
+        id in ["it's", "x\"] or id != \""]
+    """
+    return f"{field} in {encode_list(map(stored_id, document_ids))}"

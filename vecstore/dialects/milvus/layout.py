@@ -1,0 +1,95 @@
+"""How our own store lays documents out in Milvus: the metadata as JSON, and tags beside it.
+
+How a comparison with a JSON path treats what is missing, null, a list or of another type has
+changed between versions of Milvus, and milvus-lite takes ``true`` for 1. So what a filter may ask
+for stands in an array of tags, which is never null: the tokens of the document, and the kind of
+each number and text that stands alone, since only those are ordered.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any, Final
+
+from vecstore.dialects.tokens import LONGEST_TOKEN, document_tokens, kind_token, present_values
+from vecstore.errors import DocumentError
+from vecstore.filter.values import Kind, kind_of
+
+ID: Final = "id"
+ORIGINAL_ID: Final = "original_id"
+TEXT: Final = "text"
+METADATA: Final = "metadata"
+TAGS: Final = "tags"
+VECTOR: Final = "vector"
+
+MAX_TAGS: Final = 4_096
+"""The most elements that an array field holds."""
+MAX_TAG_BYTES: Final = LONGEST_TOKEN
+"""Tags are ASCII."""
+MAX_KEPT_ID_BYTES: Final = 512
+MAX_VARCHAR_BYTES: Final = 65_535
+MAX_METADATA_BYTES: Final = 65_536
+MIN_INTEGER: Final = -(2**63)
+MAX_INTEGER: Final = 2**63 - 1
+
+MISREAD: Final = re.compile("[\U00016fe0-\U00016fff\U00020000-\U0003ffff]")
+"""Han characters past U+FFFF; servers cut their numbers to 16 bits when they read an expression."""
+
+_HASHED_ID = "sha256:"
+
+
+def tags_of(metadata: Mapping[str, Any]) -> list[str]:
+    """All tags of a document.
+
+    Raises:
+        DocumentError: If there are more than the field holds.
+
+    Example:
+        >>> tags_of({"year": 2024, "note": None})
+        ['[]', '["year"]', '["year"]=2024', '["year"]:number']
+    """
+    tags = document_tokens(metadata)
+    for path, value in present_values(metadata):
+        if not isinstance(value, Mapping | list) and kind_of(value) is not Kind.BOOL:
+            tags.append(kind_token(path, kind_of(value)))
+    if len(tags) > MAX_TAGS:
+        raise DocumentError(
+            f"this metadata needs {len(tags):,} tags, up to three for a key and one for each "
+            f"element of a list, and Milvus holds {MAX_TAGS:,}; store fewer keys or shorter lists"
+        )
+    return tags
+
+
+def stored_id(document_id: str) -> str:
+    """The primary key of a document: its id, or a hash of an id that Milvus would not hold.
+
+    Example:
+        >>> stored_id("it's"), len(stored_id("x" * 1000))
+        ("it's", 71)
+    """
+    if (
+        len(document_id.encode()) <= MAX_KEPT_ID_BYTES
+        and not MISREAD.search(document_id)
+        and not document_id.startswith(_HASHED_ID)
+    ):
+        return document_id
+    return _HASHED_ID + sha256(document_id.encode()).hexdigest()
+
+
+def row_of(document_id: str, text: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that hold a document, its vector aside."""
+    key = stored_id(document_id)
+    return {
+        ID: key,
+        ORIGINAL_ID: "" if key == document_id else document_id,
+        TEXT: text,
+        METADATA: metadata,
+        TAGS: tags_of(metadata),
+    }
+
+
+def read_row(row: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
+    """Id, text and metadata of the document that a row holds."""
+    return row[ORIGINAL_ID] or row[ID], row[TEXT], row[METADATA]

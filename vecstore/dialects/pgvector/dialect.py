@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 from vecstore.dialects.base import Dialect
+from vecstore.dialects.pgvector.columns import Column, read_columns
 from vecstore.dialects.pgvector.layout import encode_json, nested
+from vecstore.dialects.pgvector.sql import Bound, SqlPart, joined, quoted
 from vecstore.errors import ConfigurationError
 from vecstore.filter.ast import Expression
 from vecstore.filter.convert import Capabilities, Compiled
-from vecstore.filter.op import Op
+from vecstore.filter.normalize import fold_empty_list
+from vecstore.filter.op import NULL_TESTS, Op
 
 ParamStyle = Literal["pyformat", "format", "named", "numeric_dollar"]
 
@@ -26,16 +30,6 @@ _STYLES: dict[str, tuple[str, str]] = {
 }
 
 
-class Bound(NamedTuple):
-    """A parameter on its way into the SQL text."""
-
-    value: str | list[str]
-    type: str
-
-
-SqlPart = list[str | Bound]
-
-
 @dataclass(frozen=True, slots=True)
 class Pgvector(Dialect[SqlPart]):
     """PostgreSQL 13 and later, metadata in a JSONB column.
@@ -45,6 +39,11 @@ class Pgvector(Dialect[SqlPart]):
         paramstyle: ``"pyformat"`` writes ``%(p0)s`` and gives a dict (psycopg), ``"format"``
             ``%s`` and a tuple (psycopg), ``"named"`` ``:p0`` and a dict (SQLAlchemy ``text``),
             ``"numeric_dollar"`` ``$1`` and a tuple (asyncpg).
+        columns: Keys at the top of metadata that have a typed column of their own, as
+            ``{"year": "int"}`` or ``{"year": Column("int", name="published")}``. A declared key is
+            a contract: whoever only compiles vouches for the rows. The filter reads the column,
+            which must be computed as :meth:`Column.generated` says, and NULL where the key is
+            absent.
 
     Raises:
         ConfigurationError: For a column name that SQL cannot hold or an unknown paramstyle.
@@ -61,14 +60,16 @@ class Pgvector(Dialect[SqlPart]):
 
     column: str | tuple[str, ...] = "metadata"
     paramstyle: ParamStyle = "pyformat"
+    columns: Mapping[str, str | Column] | tuple[tuple[str, Column], ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", read_columns(self.columns or {}))
         if self.paramstyle not in _STYLES:
             raise ConfigurationError(
                 f"unknown paramstyle {self.paramstyle!r}; one of {', '.join(_STYLES)}"
             )
         names = (self.column,) if isinstance(self.column, str) else self.column
-        for name in names or ("",):
+        for name in [*(names or ("",)), *[column.name for _, column in self._declared]]:
             if not isinstance(name, str) or not name or "\0" in name:
                 raise ConfigurationError(f"a column name is non-empty text, not {name!r}")
             if self.paramstyle == "named" and (":" in name or "\\" in name):
@@ -82,13 +83,26 @@ class Pgvector(Dialect[SqlPart]):
         """Everything, within the sizes that the server takes."""
         return _CAPABILITIES
 
+    @property
+    def _declared(self) -> tuple[tuple[str, Column], ...]:
+        assert isinstance(self.columns, tuple)
+        return self.columns
+
+    def fold(self, atom: Expression) -> bool | None:
+        """Decide what the declared type of a key makes impossible."""
+        verdict = fold_empty_list(atom)
+        column = self._column_of(atom)
+        if verdict is not None or column is None or atom.op in NULL_TESTS:
+            return verdict
+        return column.decided(atom.op, atom.value.items)
+
     def all_of(self, parts: list[SqlPart]) -> SqlPart:
         """``(a AND b ...)``."""
-        return _joined(parts, " AND ")
+        return joined(parts, " AND ")
 
     def any_of(self, parts: list[SqlPart]) -> SqlPart:
         """``(a OR b ...)``."""
-        return _joined(parts, " OR ")
+        return joined(parts, " OR ")
 
     def compare(self, atom: Expression) -> SqlPart:
         """Containment for (in)equality, a guarded comparison for an ordering."""
@@ -96,6 +110,9 @@ class Pgvector(Dialect[SqlPart]):
         if symbol is None:
             return self.member(atom)
         literal = atom.value.items[0]
+        declared = self._column_of(atom)
+        if declared is not None:
+            return declared.order(self._quoted(declared.name), atom.op, literal)
         value = self._step(atom)
         typed: SqlPart = ["(jsonb_typeof(", *value, ") = "]
         if isinstance(literal, str):
@@ -108,15 +125,16 @@ class Pgvector(Dialect[SqlPart]):
 
     def member(self, atom: Expression) -> SqlPart:
         """The document contains the value at the key, or a list that holds it."""
-        path = atom.key.path
-        candidates = [
-            nested(path, item, in_list=in_list)
-            for item in atom.value.items
-            for in_list in (False, True)
-        ]
-        contained: SqlPart = [
-            self._column(), " @> ANY(", Bound(candidates, "text[]::jsonb[]"), ")"
-        ]  # fmt: skip
+        declared = self._column_of(atom)
+        if declared is not None:
+            contained = declared.equal(self._quoted(declared.name), atom.value.items)
+        else:
+            candidates = [
+                nested(atom.key.path, item, in_list=in_list)
+                for item in atom.value.items
+                for in_list in (False, True)
+            ]
+            contained = [self._column(), " @> ANY(", Bound(candidates, "text[]::jsonb[]"), ")"]
         if atom.op in (Op.EQ, Op.IN):
             return contained
         # IS NOT TRUE rather than NOT: a NULL column is a document without the key.
@@ -124,7 +142,10 @@ class Pgvector(Dialect[SqlPart]):
 
     def null(self, atom: Expression) -> SqlPart:
         """Missing, null and ``[]`` are one thing."""
+        declared = self._column_of(atom)
         negation = "" if atom.op is Op.ISNULL else "NOT "
+        if declared is not None:
+            return [f"{self._quoted(declared.name)} IS {negation}NULL"]
         return [
             "coalesce(", *self._step(atom), ", 'null'::jsonb) ",
             f"{negation}IN ('null'::jsonb, '[]'::jsonb)",
@@ -169,12 +190,22 @@ class Pgvector(Dialect[SqlPart]):
     def _no_params(self) -> Any:
         return {} if self.paramstyle in ("pyformat", "named") else ()
 
+    def _column_of(self, atom: Expression) -> Column | None:
+        """The typed column of the atom's key, if it is declared."""
+        path = atom.key.path
+        return dict(self._declared).get(path[0]) if len(path) == 1 and self.columns else None
+
     def _column(self) -> str:
         names = (self.column,) if isinstance(self.column, str) else self.column
-        quoted = ".".join(['"' + name.replace('"', '""') + '"' for name in names])
-        if self.paramstyle in ("pyformat", "format"):
-            return quoted.replace("%", "%%")
-        return quoted
+        return self._escaped(quoted(*names))
+
+    def _quoted(self, name: str) -> str:
+        """A typed column, qualified like the JSONB column."""
+        qualifiers = () if isinstance(self.column, str) else self.column[:-1]
+        return self._escaped(quoted(*qualifiers, name))
+
+    def _escaped(self, name: str) -> str:
+        return name.replace("%", "%%") if self.paramstyle in ("pyformat", "format") else name
 
     def _step(self, atom: Expression, last: str = "->") -> SqlPart:
         """Step into objects one key at a time; a path operator would also enter lists."""
@@ -186,13 +217,3 @@ class Pgvector(Dialect[SqlPart]):
 
 
 _CAPABILITIES = Capabilities(max_depth=1_000)
-
-
-def _joined(parts: list[SqlPart], joint: str) -> SqlPart:
-    result: SqlPart = ["("]
-    for number, part in enumerate(parts):
-        if number:
-            result.append(joint)
-        result += part
-    result.append(")")
-    return result

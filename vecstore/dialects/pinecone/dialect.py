@@ -174,6 +174,7 @@ _CAPABILITIES: Final[dict[str, Capabilities]] = {
             ),
         ),
         max_number=SAFE_DOUBLE,
+        max_ordered_number=None,
     ),
     "exact": _EXACT,
 }

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal
 
 from vecstore.dialects.base import Dialect
 from vecstore.dialects.tokens import Path, nearest_double, presence_token, value_token
@@ -20,6 +19,7 @@ from vecstore.dialects.weaviate.layout import (
     ordered_text,
     text_property,
 )
+from vecstore.dialects.weaviate.where import Compound, Condition, Joint, Operand
 from vecstore.errors import ConfigurationError, FilterTypeError
 from vecstore.filter.ast import Expression, Key
 from vecstore.filter.convert import ALL_LITERALS, SAFE_DOUBLE, Capabilities, Compiled, Refusal
@@ -29,52 +29,6 @@ from vecstore.filter.values import Kind, Scalar, kind_of
 
 Layout = Literal["exact", "plain"]
 
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """One operator on one property.
-
-    Attributes:
-        path: Name of the property.
-        operator: As Weaviate spells it: ``"Equal"``, ``"ContainsAny"`` ...
-        value_type: ``"text"``, ``"int"``, ``"number"`` or ``"boolean"``.
-        value: The value, a float for ``"number"``; a tuple of values for ``"ContainsAny"``.
-    """
-
-    path: str
-    operator: str
-    value_type: BaseType
-    value: Scalar | tuple[Scalar, ...]
-
-    def to_where(self) -> dict[str, Any]:
-        """The condition as the REST interface takes it."""
-        field = f"value{self.value_type.capitalize()}"
-        value: Any = self.value
-        if isinstance(value, tuple):
-            field, value = f"{field}Array", list(value)
-        return {"path": [self.path], "operator": self.operator, field: value}
-
-    def __str__(self) -> str:
-        return json.dumps(self.to_where(), ensure_ascii=False, indent=2)
-
-
-@dataclass(frozen=True, slots=True)
-class Compound:
-    """``"And"`` or ``"Or"`` of two or more operands."""
-
-    operator: Literal["And", "Or"]
-    operands: tuple[Condition | Compound, ...]
-
-    def to_where(self) -> dict[str, Any]:
-        """The tree as the REST interface takes it."""
-        operands = [operand.to_where() for operand in self.operands]
-        return {"operator": self.operator, "operands": operands}
-
-    def __str__(self) -> str:
-        return json.dumps(self.to_where(), ensure_ascii=False, indent=2)
-
-
-Operand = Condition | Compound
 
 _OPERATORS = {
     Op.EQ: "Equal",
@@ -281,7 +235,7 @@ class Weaviate(Dialect[Operand]):
         return self._types.get(atom.key.path[0]) if len(atom.key.path) == 1 else None
 
 
-def _joined(operator: Literal["And", "Or"], parts: list[Operand]) -> Compound:
+def _joined(operator: Joint, parts: list[Operand]) -> Compound:
     """The parts under one operator; parts that stand under it already are spliced in."""
     operands: list[Operand] = []
     for part in parts:

@@ -1,0 +1,41 @@
+"""What all conformance classes share: an engine of ``tests.engines``, and the long run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+import pytest
+
+from tests.engines.rows import Rows
+from vecstore import Compiled
+from vecstore.testing import DialectSuite, Documents
+
+Server = Callable[[str], str]
+"""Gives the address of a server by its name: "postgres_dsn", "milvus_uri"."""
+
+
+class Conformance(DialectSuite):
+    """A suite over one engine; subclasses say how it is opened, ``conftest.py`` opens it."""
+
+    engine: ClassVar[Rows]
+
+    @classmethod
+    def open(cls, server: Server) -> Rows:
+        """The engine, empty."""
+        raise NotImplementedError
+
+    def load(self, rows: Documents) -> None:
+        self.engine.load(rows)
+
+    def run(self, compiled: Compiled, rows: Documents) -> set[str]:
+        return self.engine.select(compiled)
+
+    @pytest.mark.heavy
+    def test_three_thousand_random_filters(self) -> None:
+        source, depth = self.examiner.cases(2026), self.examiner.depth
+        compared = 0
+        for _ in range(10):
+            rows = source.rows(150)
+            compared += self.examiner.compare((source.filter(depth) for _ in range(300)), rows)
+        assert compared == 3_000

@@ -1,0 +1,189 @@
+"""Random filters and documents from a seed: fast, for runs over thousands of trees."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from vecstore.filter.ast import Expression, Key, Op, Value
+from vecstore.filter.normalize import NEGATION
+from vecstore.filter.op import LOGICAL, MEMBERSHIPS, NULL_TESTS, ORDERINGS
+from vecstore.filter.values import Scalar, kind_of
+from vecstore.testing.rows import ANYTHING, Domain
+from vecstore.testing.samples import (
+    KEYS,
+    LISTS,
+    NUMBERS,
+    OBJECTS,
+    ODD_KEYS,
+    ODD_PATHS,
+    PATHS,
+    SCALARS,
+    TEXTS,
+)
+
+_ATOM_OPS = tuple(op for op in Op if op not in LOGICAL)
+# Half of all values come from here, so that filters and documents meet.
+_FREQUENT: tuple[Scalar, ...] = (True, False, 0, 1, 1.5, -1, "a", "b", "A", "1", "", "it's", "é")
+_MOST_TRIES = 2_000
+
+
+class RandomCases:
+    """An endless source of filters and documents over the same few keys and values.
+
+    Args:
+        seed: The same seed gives the same cases, in the order in which they are asked for.
+        allows: Judges each comparison and null test, as it is after NOT is pushed down; those
+            it is False for do not appear.
+        domain: What documents may hold.
+
+    Example:
+        >>> cases = RandomCases(seed=7)
+        >>> filter, rows = cases.filter(depth=3), cases.rows(100)
+        >>> again = RandomCases(seed=7)
+        >>> again.filter(depth=3) == filter, again.rows(100) == rows
+        (True, True)
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        *,
+        allows: Callable[[Expression], bool] | None = None,
+        domain: Domain = ANYTHING,
+    ) -> None:
+        self._random = Random(seed)
+        self._allows = allows
+        self._domain = domain
+
+    def filter(self, depth: int = 6) -> Expression:
+        """A tree of at most ``depth`` levels of AND, OR and NOT.
+
+        Raises:
+            ValueError: If ``allows`` turns down every comparison it is shown.
+        """
+        return self._tree(depth, negated=False)
+
+    def document(self) -> dict[str, Any]:
+        """The metadata of one document."""
+        random = self._random
+        metadata: dict[str, Any] = {}
+        for key in KEYS:
+            if random.random() < 0.8:
+                metadata[key] = self._value()
+        if random.random() < 0.5:
+            metadata["n"] = self._value() if random.random() < 0.2 else self._inner_object()
+        for _ in range(random.choice((0, 0, 1, 2))):
+            metadata[random.choice(ODD_KEYS)] = self._value()
+        if random.random() < 0.2:
+            outer, *inner = random.choice(ODD_PATHS)
+            value = self._value()
+            for segment in reversed(inner):
+                value = {segment: value}
+            metadata[outer] = value
+        return self._domain.fit(metadata)
+
+    def rows(self, count: int = 150) -> dict[str, dict[str, Any]]:
+        """As many documents, by id."""
+        return {f"random-{number}": self.document() for number in range(count)}
+
+    def _tree(self, depth: int, *, negated: bool) -> Expression:
+        random = self._random
+        if depth <= 0 or random.random() < 0.2:
+            return self._atom(negated)
+        if random.random() < 0.25:
+            return Expression(Op.NOT, self._tree(depth - 1, negated=not negated))
+        children = [
+            self._tree(depth - 1, negated=negated) for _ in range(random.choice((2, 2, 2, 3)))
+        ]
+        return Expression(random.choice((Op.AND, Op.OR)), *children)
+
+    def _atom(self, negated: bool) -> Expression:
+        for _ in range(_MOST_TRIES):
+            atom = self._any_atom()
+            if self._allows is None:
+                return atom
+            emitted = Expression(NEGATION[atom.op], *atom.operands) if negated else atom
+            if self._allows(emitted):
+                return atom
+        raise ValueError(
+            f"none of {_MOST_TRIES:,} random comparisons is allowed; what does the dialect answer?"
+        )
+
+    def _any_atom(self) -> Expression:
+        random = self._random
+        op = random.choice(_ATOM_OPS)
+        key = Key(*self._path())
+        if op in NULL_TESTS:
+            return Expression(op, key)
+        if op in MEMBERSHIPS:
+            length = random.choice((0, 1, 1, 2, 2, 3, 5))
+            return Expression(op, key, Value([self._literal() for _ in range(length)]))
+        literal = self._literal()
+        while op in ORDERINGS and isinstance(literal, bool):
+            literal = self._literal()
+        return Expression(op, key, Value(literal))
+
+    def _path(self) -> tuple[str, ...]:
+        random = self._random
+        dice = random.random()
+        if dice < 0.7:
+            return (random.choice(KEYS),)
+        if dice < 0.85:
+            return random.choice(PATHS)
+        return (random.choice(ODD_KEYS),) if dice < 0.95 else random.choice(ODD_PATHS)
+
+    def _literal(self) -> Scalar:
+        random = self._random
+        dice = random.random()
+        if dice < 0.5:
+            return random.choice(_FREQUENT)
+        if dice < 0.9:
+            return random.choice(SCALARS)
+        return self._near(random.choice(SCALARS))
+
+    def _near(self, value: Scalar) -> Scalar:
+        """A value that is easily taken for another one."""
+        random = self._random
+        if isinstance(value, bool):
+            return random.choice((int(value), str(value).lower()))
+        if isinstance(value, str):
+            return random.choice(
+                (value + " ", " " + value, value.upper(), value + value, value[1:])
+            )
+        if isinstance(value, int):
+            return random.choice((value + 1, value - 1, str(value)))
+        larger, smaller = math.nextafter(value, math.inf), math.nextafter(value, -math.inf)
+        return random.choice([near for near in (larger, smaller) if math.isfinite(near)])
+
+    def _value(self) -> Any:
+        random = self._random
+        dice = random.random()
+        if dice < 0.65:
+            return self._literal()
+        if dice < 0.8:
+            return random.choice(LISTS)
+        if dice < 0.9:
+            return self._list()
+        if dice < 0.93:
+            return random.choice(OBJECTS)
+        return random.choice((None, []))
+
+    def _list(self) -> list[Scalar]:
+        random = self._random
+        pool: tuple[Scalar, ...] = random.choice(((True, False), NUMBERS, TEXTS, _FREQUENT))
+        first = random.choice(pool)
+        fellows = [item for item in pool if kind_of(item) is kind_of(first)]
+        return [first, *random.choices(fellows, k=random.choice((0, 1, 2)))]
+
+    def _inner_object(self) -> dict[str, Any]:
+        random = self._random
+        inner: dict[str, Any] = {}
+        for key in ("k", "y"):
+            if random.random() < 0.7:
+                inner[key] = self._value()
+        if random.random() < 0.5:
+            inner["x"] = {"k": self._value()}
+        return inner

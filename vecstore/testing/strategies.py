@@ -1,0 +1,158 @@
+"""Hypothesis strategies: filters and documents that meet, for property tests of anyone's code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from vecstore.filter.ast import Expression, Key, Op, Value
+from vecstore.filter.convert import Capabilities
+from vecstore.filter.normalize import NEGATION
+from vecstore.filter.op import LOGICAL, MEMBERSHIPS, NULL_TESTS
+from vecstore.filter.values import RESERVED_PREFIX, Kind, Scalar
+from vecstore.testing.declared import atom_refusal
+from vecstore.testing.rows import ANYTHING, Domain
+from vecstore.testing.samples import (
+    KEYS,
+    LISTS,
+    NUMBERS,
+    OBJECTS,
+    ODD_KEYS,
+    ODD_PATHS,
+    PATHS,
+    TEXTS,
+)
+
+_EVERYTHING = Capabilities()
+_ATOM_OPS = tuple(op for op in Op if op not in LOGICAL)
+
+_texts = st.one_of(
+    st.sampled_from(TEXTS),
+    st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8),
+)
+_numbers: st.SearchStrategy[int | float] = st.one_of(
+    st.integers(-2, 2),
+    st.sampled_from(NUMBERS),
+    st.integers(2**53 - 2, 2**53 + 2),
+    st.integers(-(2**70), 2**70),
+    st.floats(allow_nan=False, allow_infinity=False),
+)
+_BY_KIND: dict[Kind, st.SearchStrategy[Any]] = {
+    Kind.BOOL: st.booleans(),
+    Kind.NUMBER: _numbers,
+    Kind.STRING: _texts,
+}
+_segments = st.one_of(st.sampled_from(KEYS), st.sampled_from(ODD_KEYS), _texts).filter(
+    lambda text: bool(text) and not text.startswith(RESERVED_PREFIX)
+)
+_paths: st.SearchStrategy[tuple[str, ...]] = st.one_of(
+    st.sampled_from([(key,) for key in KEYS]),
+    st.sampled_from([(key,) for key in KEYS]),
+    st.sampled_from(PATHS),
+    st.sampled_from(ODD_PATHS),
+    st.lists(_segments, min_size=1, max_size=2).map(tuple),
+)
+
+
+def filters(
+    capabilities: Capabilities | None = None, *, max_depth: int = 6
+) -> st.SearchStrategy[Expression]:
+    """Filters with every operator, hostile and odd keys and values, near misses, any nesting.
+
+    They use few keys, the same as :func:`metadata`, so that they hit its documents.
+
+    Args:
+        capabilities: What the filters may use; a dialect's own, so that it refuses none of them.
+            By default everything.
+        max_depth: Most levels of AND, OR and NOT.
+
+    Example:
+        >>> from hypothesis import given, settings
+        >>> from vecstore import parse
+        >>> @settings(max_examples=10, database=None)
+        ... @given(filters())
+        ... def test_text_round_trip(filter):
+        ...     assert parse(filter.to_text(), limits=None) == filter
+        >>> test_text_round_trip()
+    """
+    declared = capabilities or _EVERYTHING
+    choices = [
+        (op, kind)
+        for op in _ATOM_OPS
+        if declared.literals.get(op) is not None
+        for kind in (None, *_BY_KIND)
+        if (kind is None) is (op in NULL_TESTS) and (kind is None or kind in declared.literals[op])
+    ]
+    if not choices:
+        raise ValueError("these capabilities allow no operator at all")
+    return _trees(declared, choices, max_depth)
+
+
+@st.composite
+def _trees(
+    draw: st.DrawFn,
+    declared: Capabilities,
+    choices: list[tuple[Op, Kind | None]],
+    max_depth: int,
+) -> Expression:
+    def tree(depth: int, negated: bool) -> Expression:
+        shape = draw(st.integers(0, 4)) if depth > 0 else 0
+        if shape <= 1:
+            return atom(negated)
+        if shape == 2:
+            return Expression(Op.NOT, tree(depth - 1, not negated))
+        children = [tree(depth - 1, negated) for _ in range(draw(st.integers(2, 3)))]
+        return Expression(Op.AND if shape == 3 else Op.OR, *children)
+
+    def atom(negated: bool) -> Expression:
+        drawn = draw(st.sampled_from(choices).flatmap(_atoms).filter(allowed))
+        # The choices speak of what is left when NOT has been pushed down.
+        op = NEGATION[drawn.op] if negated else drawn.op
+        return Expression(op, *drawn.operands)
+
+    def allowed(drawn: Expression) -> bool:
+        return atom_refusal(declared, drawn) is None
+
+    def _atoms(choice: tuple[Op, Kind | None]) -> st.SearchStrategy[Expression]:
+        op, kind = choice
+        keys = _paths.map(lambda path: Key(*path))
+        if kind is None:
+            return keys.map(lambda key: Expression(op, key))
+        literals = _BY_KIND[kind]
+        if op in MEMBERSHIPS:
+            others = st.one_of(*[_BY_KIND[other] for op_, other in choices if op_ is op and other])
+            literals = st.lists(st.one_of(literals, others), max_size=4)
+        return st.builds(lambda key, literal: Expression(op, key, Value(literal)), keys, literals)
+
+    return tree(max_depth, False)
+
+
+def metadata(domain: Domain = ANYTHING) -> st.SearchStrategy[dict[str, Any]]:
+    """Metadata of documents with every type of value, lists, nulls and nested objects.
+
+    Args:
+        domain: What the documents may hold; by default everything.
+
+    Example:
+        >>> from hypothesis import given, settings
+        >>> from vecstore import parse
+        >>> @settings(max_examples=10, database=None)
+        ... @given(metadata())
+        ... def test_a_value_is_null_or_not(document):
+        ...     assert parse("k IS NULL OR k IS NOT NULL").matches(document)
+        >>> test_a_value_is_null_or_not()
+    """
+    lists: st.SearchStrategy[list[Scalar]] = st.one_of(
+        st.sampled_from(LISTS), *[st.lists(values, max_size=3) for values in _BY_KIND.values()]
+    )
+    values = st.one_of(*_BY_KIND.values(), lists, st.none(), st.sampled_from(OBJECTS))
+    inner = st.fixed_dictionaries(
+        {},
+        optional={"k": values, "y": values, "x": st.fixed_dictionaries({}, optional={"k": values})},
+    )
+    known = st.fixed_dictionaries(
+        {}, optional={**dict.fromkeys(KEYS, values), "n": st.one_of(inner, values)}
+    )
+    odd = st.dictionaries(_segments, st.one_of(values, inner), max_size=2)
+    return st.builds(lambda few, more: domain.fit({**more, **few}), known, odd)

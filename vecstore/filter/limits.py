@@ -44,6 +44,7 @@ DEFAULT_LIMITS = Limits()
 
 TOO_MANY = "the filter has more than {} expressions"
 TOO_DEEP = "the filter is nested deeper than {} levels"
+TOO_MANY_VALUES = "the list holds more than {} values"
 
 
 def check_tree(expression: Expression, limits: Limits | None) -> Expression:
@@ -66,9 +67,7 @@ def check_tree(expression: Expression, limits: Limits | None) -> Expression:
                 raise limit_error("depth", limits.depth, TOO_DEEP, node.span)
             stack.extend((child, depth + 1) for child in reversed(node.operands))
         elif node.op in MEMBERSHIPS and len(node.value.items) > limits.in_values:
-            raise limit_error(
-                "in_values", limits.in_values, "the list holds more than {} values", node.span
-            )
+            raise limit_error("in_values", limits.in_values, TOO_MANY_VALUES, node.span)
     return expression
 
 

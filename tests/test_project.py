@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 import subprocess
 import sys
@@ -373,6 +374,7 @@ def test_examples_in_documents_print_what_they_claim(document: str, tmp_path: Pa
     run = subprocess.run(
         [sys.executable, "-W", "error", str(script)],
         cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         timeout=120,

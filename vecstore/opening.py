@@ -26,8 +26,8 @@ _BUILT_IN = {
 }
 
 _SECRET = re.compile(
-    r"pass(word|wd|phrase)|pwd|secret|token|api[-_]?key|(access|private)[-_]?key|credential|^key$"
-    r"|^auth",
+    r"pass(word|wd|phrase)|secret|credential|token$|api[-_]?key"
+    r"|(^|[-_])(pwd|auth|authorization|(access|private)[-_]?key)($|[-_])|^key$",
     re.IGNORECASE,
 )
 

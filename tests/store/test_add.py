@@ -1,0 +1,431 @@
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.store.embedders import Counting, answering, failing_on, letters, never
+from tests.store.minimal import MinimalStore
+from vecstore import (
+    BackendError,
+    ConfigurationError,
+    CountBatching,
+    DimensionMismatchError,
+    Document,
+    DocumentError,
+    DuplicateDocumentError,
+    EmbeddingError,
+    F,
+    SimpleVectorStore,
+    StoreCapabilities,
+    TokenBatching,
+)
+
+Make = Callable[..., Any]
+
+
+def documents(count: int, start: int = 0, prefix: str = "d") -> list[Document]:
+    return [
+        Document("a" * (n % 7) + "b", {"n": n}, id=f"{prefix}{n}")
+        for n in range(start, start + count)
+    ]
+
+
+def ids_of(store: Any) -> set[str]:
+    return {document.id for document in store.scan()}
+
+
+def test_every_document_gets_its_own_id_text_metadata_and_vector(make: Make) -> None:
+    store = make(letters, batching=CountBatching(5))
+    given = documents(12)
+    assert store.add(given) == [f"d{n}" for n in range(12)]
+    for document, stored in zip(
+        given, store.get([d.id for d in given], include_embedding=True), strict=True
+    ):
+        expected = np.array(letters([document.text])[0], np.float32)
+        assert stored == document.replace(embedding=expected)
+
+
+def test_nothing_to_add(make: Make) -> None:
+    store = make(never)
+    assert store.add([]) == []
+    assert store.add(iter(())) == []
+    assert store.count() == 0
+
+
+@pytest.mark.parametrize(
+    "wrap", [list, tuple, iter, lambda d: (x for x in d), lambda d: dict(enumerate(d)).values()]
+)
+def test_documents_come_in_any_iterable(make: Make, wrap: Any) -> None:
+    store = make(letters)
+    assert store.add(wrap(documents(3))) == ["d0", "d1", "d2"]
+    assert ids_of(store) == {"d0", "d1", "d2"}
+
+
+def test_arguments_that_are_no_documents(make: Make) -> None:
+    store = make(letters)
+    with pytest.raises(TypeError, match=r"add\(\[document\]\)"):
+        store.add(Document("x"))
+    for bad in ("text", b"x", {"id": "a"}, 5, None):
+        with pytest.raises(TypeError, match="add takes documents"):
+            store.add(bad)
+    with pytest.raises(TypeError, match="item 1 is a str"):
+        store.add([Document("x"), "text"])
+    with pytest.raises(TypeError, match="item 1030 is a dict"):
+        store.add(iter([*documents(1030), {"text": "x"}]))
+    with pytest.raises(ValueError, match='"replace", "skip" or "error"'):
+        store.add(documents(1), on_conflict="update")
+    with pytest.raises(TypeError, match="progress"):
+        store.add(documents(1), progress=True)
+    with pytest.raises(TypeError, match="upsert"):
+        store.add(documents(1), upsert=True)
+
+
+def test_everything_is_checked_before_the_first_write(make: Make) -> None:
+    store = make(never, dimension=4)
+    bad = Document("x", id="bad")
+    bad.metadata["raw"] = b"x"
+    with pytest.raises(DocumentError, match="'bad'") as caught:
+        store.add([*documents(3000), bad])
+    assert store.count() == 0
+    assert caught.value.stored_ids == []
+    assert len(caught.value.failed_ids) == 3001
+    wrong = Document("x", id="wrong", embedding=[1, 2])
+    with pytest.raises(DimensionMismatchError, match="'wrong'") as mismatch:
+        store.add([*documents(3000), wrong])
+    assert (mismatch.value.expected, mismatch.value.actual) == (4, 2)
+    zero = Document("x", id="zero", embedding=[0, 0, 0, 0])
+    with pytest.raises(DocumentError, match="'zero'"):
+        store.add([*documents(3000), zero])
+    assert store.count() == 0
+
+
+def test_given_vectors_agree_with_each_other(make: Make) -> None:
+    store = make()
+    with pytest.raises(DimensionMismatchError, match="'b'"):
+        store.add([Document("", id="a", embedding=[1, 2]), Document("", id="b", embedding=[1])])
+    assert store.count() == 0
+    assert store.dimension is None
+
+
+def test_documents_with_an_embedding_are_not_embedded(make: Make) -> None:
+    counting = Counting()
+    store = make(counting)
+    store.add(
+        [
+            Document("one", id="a"),
+            Document("two", id="b", embedding=[1, 2, 3, 4]),
+            Document("three", id="c"),
+        ]
+    )
+    assert counting.batches == [["one", "three"]]
+    assert store.get(["b"], include_embedding=True)[0].embedding.tolist() == [1, 2, 3, 4]
+
+
+def test_texts_without_an_embedder(make: Make) -> None:
+    store = make()
+    with pytest.raises(ConfigurationError, match=r"'b'.*embedder"):
+        store.add([Document("", id="a", embedding=[1, 2]), Document("x", id="b")])
+    assert store.count() == 0
+
+
+# --- duplicates and conflicts -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("on_conflict", ["replace", "skip", "error"])
+@pytest.mark.parametrize("wrap", [list, iter])
+def test_of_documents_with_one_id_the_last_is_stored(
+    make: Make, on_conflict: str, wrap: Any
+) -> None:
+    store = make(letters)
+    # Far enough apart to fall into different windows of an iterator.
+    given = [Document("old", {"v": 1}, id="x"), *documents(1500), Document("new", {"v": 2}, id="x")]
+    assert store.add(wrap(given), on_conflict=on_conflict) == [d.id for d in given]
+    assert store.count() == 1501
+    assert store.get(["x"]) == [given[-1]]
+
+
+@pytest.mark.parametrize("wrap", [list, iter])
+def test_skip_leaves_what_was_stored_before(make: Make, wrap: Any) -> None:
+    store = make(letters)
+    before = Document("before", {"v": 0}, id="x")
+    store.add([before])
+    given = [Document("old", {"v": 1}, id="x"), *documents(1500), Document("new", {"v": 2}, id="x")]
+    assert store.add(wrap(given), on_conflict="skip") == [d.id for d in given]
+    assert store.get(["x"]) == [before]
+    assert store.count() == 1501
+
+
+def test_replace_replaces_the_whole_document(make: Make) -> None:
+    store = make(letters)
+    store.add([Document("a", {"old": 1, "both": 1}, id="x"), Document("b", id="y")])
+    store.add([Document("ccc", {"both": 2}, id="x")])
+    assert store.get(["x"]) == [Document("ccc", {"both": 2}, id="x")]
+    assert store.count() == 2
+    assert [d.id for d in store.search("ccc", top_k=1)] == ["x"]
+
+
+def test_error_writes_nothing_of_the_batch(make: Make) -> None:
+    store = make(letters)
+    store.add(documents(2))
+    with pytest.raises(DuplicateDocumentError) as caught:
+        store.add([Document("new", id="n"), *documents(2)], on_conflict="error")
+    assert caught.value.ids == ["d0", "d1"]
+    assert list(caught.value.stored_ids) == []
+    assert list(caught.value.failed_ids) == ["n", "d0", "d1"]
+    assert ids_of(store) == {"d0", "d1"}
+
+
+def test_the_batches_before_a_conflict_stay_and_are_named(make: Make) -> None:
+    store = make(letters, batching=CountBatching(2))
+    store.add([Document("taken", id="d3")])
+    with pytest.raises(DuplicateDocumentError) as caught:
+        store.add(documents(6), on_conflict="error")
+    assert list(caught.value.stored_ids) == ["d0", "d1"]
+    assert list(caught.value.failed_ids) == ["d2", "d3", "d4", "d5"]
+    assert ids_of(store) == {"d0", "d1", "d3"}
+
+
+ACTIONS = st.lists(
+    st.tuples(
+        st.sampled_from(["replace", "skip", "error"]),
+        st.booleans(),
+        st.lists(st.sampled_from("abcdef"), max_size=8),
+    ),
+    max_size=6,
+)
+
+
+@given(ACTIONS)
+def test_conflicts_against_a_dict(actions: list[tuple[Any, bool, list[str]]]) -> None:
+    stores = [SimpleVectorStore(letters), MinimalStore(letters)]
+    model: dict[str, int] = {}
+    version = 0
+    for on_conflict, as_iterator, ids in actions:
+        given = []
+        for id in ids:
+            version += 1
+            given.append(Document(f"{version}", {"v": version}, id=id))
+        last = {d.id: d.metadata["v"] for d in given}
+        clash = on_conflict == "error" and any(id in model for id in last)
+        for store in stores:
+            argument: Any = iter(given) if as_iterator else given
+            if clash:
+                with pytest.raises(DuplicateDocumentError):
+                    store.add(argument, on_conflict=on_conflict)
+            else:
+                assert store.add(argument, on_conflict=on_conflict) == ids
+        if not clash:
+            keep = model if on_conflict == "skip" else {}
+            model = {**model, **last, **{id: v for id, v in keep.items() if id in last}}
+        for store in stores:
+            assert {d.id: d.metadata["v"] for d in store.scan()} == model
+
+
+# --- failures on the way ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wrap", [list, iter])
+def test_an_embedder_that_fails_half_way(make: Make, wrap: Any) -> None:
+    store = make(failing_on("bad", RuntimeError()), batching=CountBatching(2))
+    given = [*documents(5), Document("bad", id="bad"), *documents(3, start=5)]
+    with pytest.raises(EmbeddingError) as caught:
+        store.add(wrap(given))
+    assert list(caught.value.stored_ids) == ["d0", "d1", "d2", "d3"]
+    assert list(caught.value.failed_ids) == ["d4", "bad", "d5", "d6", "d7"]
+    assert ids_of(store) == {"d0", "d1", "d2", "d3"}
+
+
+def test_of_an_iterator_the_windows_before_are_stored(make: Make) -> None:
+    taken = 0
+
+    def stream() -> Iterator[Document]:
+        nonlocal taken
+        for n in range(5000):
+            taken = n + 1
+            yield Document("bad" if n == 2000 else "ab", id=f"d{n}")
+
+    store = make(failing_on("bad", RuntimeError()), batching=CountBatching(100))
+    with pytest.raises(EmbeddingError) as caught:
+        store.add(stream())
+    assert list(caught.value.stored_ids) == [f"d{n}" for n in range(1924)]
+    assert list(caught.value.failed_ids) == [f"d{n}" for n in range(1924, 2048)]
+    assert taken == 2048  # what lies behind was not even asked for
+    assert store.count() == 1924
+
+
+def test_an_iterator_that_fails_itself(make: Make) -> None:
+    def stream() -> Iterator[Document]:
+        yield from documents(1100)
+        raise LookupError("no more pages")
+
+    store = make(letters)
+    with pytest.raises(LookupError, match="no more pages") as caught:
+        store.add(stream())
+    assert "1,024 documents had been stored" in caught.value.__notes__[0]
+    assert store.count() == 1024
+
+
+def test_vectors_that_are_unusable_are_refused_by_name(make: Make) -> None:
+    zero = make(answering(lambda v: [[0.0] * 4 if n == 1 else x for n, x in enumerate(v)]))
+    with pytest.raises(EmbeddingError, match="'d1'") as caught:
+        zero.add(documents(3))
+    assert list(caught.value.failed_ids) == ["d0", "d1", "d2"]
+    short = make(answering(lambda v: v[:-1]))
+    with pytest.raises(EmbeddingError, match="2 vectors for 3 texts"):
+        short.add(documents(3))
+    assert zero.count() == short.count() == 0
+
+
+@pytest.mark.parametrize("metric", ["dot", "euclidean"])
+def test_a_vector_of_zeros_is_fine_where_it_has_a_score(metric: str) -> None:
+    store = SimpleVectorStore(metric=metric)  # type: ignore[arg-type]
+    store.add([Document("", id="z", embedding=[0, 0])])
+    assert [d.id for d in store.search(vector=[0, 0])] == ["z"]
+
+
+def test_a_changed_embedding_model_is_noticed(make: Make) -> None:
+    store = make(letters)
+    store.add(documents(2))
+    with pytest.raises(DimensionMismatchError, match=r"3 dimensions.*of 4"):
+        store.add([Document("", id="x", embedding=[1, 2, 3])])
+    changed = make(answering(lambda v: [x[:3] for x in v]), dimension=4)
+    with pytest.raises(DimensionMismatchError, match="another embedding model"):
+        changed.add(documents(2))
+    with pytest.raises(DimensionMismatchError, match="the query"):
+        store.search(vector=[1, 2, 3])
+
+
+def test_a_backend_that_fails_tells_what_was_written() -> None:
+    store = MinimalStore(letters, capabilities=StoreCapabilities(max_batch=166))
+    store.fail_at_add = 2
+    with pytest.raises(BackendError, match="disk is full") as caught:
+        store.add(documents(500))
+    assert list(caught.value.stored_ids) == [f"d{n}" for n in range(256)]
+    assert list(caught.value.failed_ids) == [f"d{n}" for n in range(256, 500)]
+    assert store.count() == 256
+
+
+def test_a_batch_that_broke_off_half_way() -> None:
+    class Half(MinimalStore):
+        def _add(self, batch: Any) -> Any:
+            raise BackendError("lost", operation="add", stored_ids=batch.ids[:3])
+
+    with pytest.raises(BackendError) as caught:
+        Half(letters).add(documents(5))
+    assert list(caught.value.stored_ids) == ["d0", "d1", "d2"]
+    assert list(caught.value.failed_ids) == ["d3", "d4"]
+
+
+# --- batches ----------------------------------------------------------------------------------
+
+
+def test_the_engines_limit_cuts_batches() -> None:
+    store = MinimalStore(letters, capabilities=StoreCapabilities(max_batch=166))
+    store.add(documents(500))
+    # The embedder is asked for 256 at a time; each answer is cut to what the engine takes.
+    assert [size for _, size in store.calls] == [166, 90, 166, 78]
+    assert store.count() == 500
+    store.calls.clear()
+    store.add([d.replace(embedding=[1, 2, 3, 4]) for d in documents(400)])
+    assert [size for _, size in store.calls] == [166, 166, 68]
+
+
+def test_the_batching_strategy_decides_what_the_embedder_gets(make: Make) -> None:
+    counting = Counting()
+    store = make(counting, batching=TokenBatching(10, 0, count_tokens=len))
+    store.add([Document(text) for text in ("aaaaaa", "bbbb", "cc", "ccccccccc")])
+    assert counting.batches == [["aaaaaa", "bbbb"], ["cc"], ["ccccccccc"]]
+
+
+def test_a_document_too_large_for_a_batch_stops_the_call_before_it_starts(make: Make) -> None:
+    store = make(never, batching=TokenBatching(10, 0, count_tokens=len))
+    with pytest.raises(DocumentError, match="'big'"):
+        store.add([Document("a", id="small"), Document("b" * 11, id="big")])
+    assert store.count() == 0
+
+
+def test_progress(make: Make) -> None:
+    store = make(letters, batching=CountBatching(400))
+    seen: list[Any] = []
+    store.add(documents(1000), progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(400, 1000), (800, 1000), (1000, 1000)]
+    seen.clear()
+    store.add(iter(documents(1500)), progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(400, None), (800, None), (1024, None), (1424, None), (1500, None)]
+
+
+def test_a_progress_that_raises_stops_the_call(make: Make) -> None:
+    class Stop(Exception):
+        pass
+
+    def stop(done: int, total: int | None) -> None:
+        raise Stop
+
+    store = make(letters, batching=CountBatching(2))
+    with pytest.raises(Stop):
+        store.add(documents(6), progress=stop)
+    assert store.count() == 2
+
+
+# --- what is stored is out of reach -----------------------------------------------------------
+
+
+def test_neither_what_was_given_nor_what_comes_back_reaches_into_the_store(make: Make) -> None:
+    store = make(letters)
+    document = Document("x", {"tags": ["a"], "nested": {"n": 1}}, id="x")
+    store.add([document])
+    document.metadata["tags"].append("b")
+    document.metadata["nested"]["n"] = 2
+    kept = {"tags": ["a"], "nested": {"n": 1}}
+    for read in (
+        lambda: store.get(["x"])[0],
+        lambda: store.search("x")[0],
+        lambda: next(store.scan()),
+    ):
+        got = read()
+        assert got.metadata == kept
+        got.metadata["tags"].append("c")
+        got.metadata["new"] = 1
+    assert store.get(["x"])[0].metadata == kept
+    assert store.count(F.new.is_not_null()) == 0
+
+
+def test_a_document_may_go_from_store_to_store(make: Make) -> None:
+    one, two = make(letters), make(letters)
+    one.add([Document("x", {"tags": ["a"]}, id="x")])
+    two.add(one.scan(include_embedding=True))
+    two.update_metadata(["x"], set={"moved": True})
+    assert one.get(["x"])[0].metadata == {"tags": ["a"]}
+    assert two.get(["x"])[0].metadata == {"tags": ["a"], "moved": True}
+
+
+def test_metadata_put_into_a_document_afterwards_is_stored_normalised(make: Make) -> None:
+    store = make(letters)
+    document = Document("x", id="x")
+    document.metadata["tags"] = ("b", "a")
+    store.add([document])
+    assert store.get(["x"])[0].metadata == {"tags": ["b", "a"]}
+
+
+def test_a_large_random_mix(make: Make) -> None:
+    store = make(letters, batching=CountBatching(37))
+    chance = random.Random(5)
+    given = [
+        d.replace(embedding=[chance.random() + 0.1 for _ in range(4)])
+        if chance.random() < 0.5
+        else d
+        for d in documents(2500)
+    ]
+    store.add(given)
+    for document in chance.sample(given, 50):
+        (stored,) = store.get([document.id], include_embedding=True)
+        expected = (
+            document.embedding if document.embedding is not None else letters([document.text])[0]
+        )
+        assert stored == document.replace(embedding=expected)

@@ -1,0 +1,310 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.store.embedders import letters
+from vecstore import (
+    ConfigurationError,
+    DimensionMismatchError,
+    Document,
+    SimpleVectorStore,
+    StoreFileError,
+    StoreURL,
+    open_store,
+)
+from vecstore import opening as opening_module
+from vecstore.opening import store_class, store_schemes
+
+DOCUMENT = Document("x", {"n": 1}, id="x", embedding=[1, 2])
+
+
+# --- addresses --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("url", "parts"),
+    [
+        ("memory:", ("memory", None, None, "", None, "", {})),
+        ("qdrant://h:6333/docs", ("qdrant", None, None, "h", 6333, "/docs", {})),
+        ("qdrant+https://h/c?grpc=1", ("qdrant+https", None, None, "h", None, "/c", {"grpc": "1"})),
+        (
+            "postgresql://us%40er:p%3Aw@h:5/db?table=my%20docs&schema=",
+            ("postgresql", "us@er", "p:w", "h", 5, "/db", {"table": "my docs", "schema": ""}),
+        ),
+        (
+            "pgvector+embedded:///folder?table=docs",
+            ("pgvector+embedded", None, None, "", None, "/folder", {"table": "docs"}),
+        ),
+        ("milvus:///a%23b.db", ("milvus", None, None, "", None, "/a#b.db", {})),
+        ("qdrant://[::1]:6333/c", ("qdrant", None, None, "::1", 6333, "/c", {})),
+        ("memory:kb.json", ("memory", None, None, "", None, "kb.json", {})),
+    ],
+)
+def test_reading_and_writing_addresses(url: str, parts: Any) -> None:
+    read = StoreURL.read(url)
+    assert (
+        read.scheme,
+        read.user,
+        read.password,
+        read.host,
+        read.port,
+        read.path,
+        read.query,
+    ) == parts
+    again = StoreURL.read(str(read))
+    assert (again.scheme, again.user, again.host, again.port, again.path, again.query) == (
+        read.scheme,
+        read.user,
+        read.host,
+        read.port,
+        read.path,
+        read.query,
+    )
+
+
+def test_a_password_is_never_shown() -> None:
+    read = StoreURL.read("postgresql://user:s3cret@host/db")
+    assert read.password == "s3cret"
+    assert "s3cret" not in f"{read} {read!r}"
+    for bad in (
+        "postgresql://user:s3cret@host:notaport/db",
+        "postgresql://user:s3cret@[host/db",
+        "nothing://user:s3cret@host/db",
+        "memory://user:s3cret@host/db",
+        "memory://user:s3cret@host/db?x",
+        "memory://user:s3cret@host/db#x",
+        "memory://user:s3cret@host/db?a=1&a=2",
+        "memory://user:s3cret@host/db?metrik=1",
+    ):
+        with pytest.raises(ConfigurationError) as caught:
+            open_store(bad)
+        error: BaseException | None = caught.value
+        while error is not None:
+            assert "s3cret" not in str(error)
+            error = None if error.__suppress_context__ else error.__cause__ or error.__context__
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "password",
+        "PASSWORD",
+        "sslpassword",
+        "passwd",
+        "pwd",
+        "secret",
+        "token",
+        "access_token",
+        "api_key",
+        "apikey",
+        "api-key",
+        "key",
+        "access_key",
+        "authorization",
+        "credentials",
+    ],
+)
+def test_secrets_do_not_belong_in_a_query_string(name: str) -> None:
+    with pytest.raises(ConfigurationError, match="is a secret") as caught:
+        open_store(f"memory:?{name}=hush")
+    assert "hush" not in str(caught.value)
+    assert f"{name}=..." in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["keyspace", "monkey", "partition_key", "author", "tokenizer"])
+def test_names_that_only_look_like_secrets(name: str) -> None:
+    assert StoreURL.read(f"memory:?{name}=1").query == {name: "1"}
+
+
+@pytest.mark.parametrize("bad", ["", "kb.json", "/data/kb.json", "C:\\kb.json", ":memory:", "1a:"])
+def test_what_is_no_address(bad: str) -> None:
+    with pytest.raises(ConfigurationError, match="scheme"):
+        open_store(bad)
+
+
+def test_a_path_in_place_of_an_address() -> None:
+    with pytest.raises(TypeError, match=r"memory:\{path\}"):
+        open_store(Path("kb.json"))  # type: ignore[arg-type]
+
+
+def test_unknown_schemes_suggest_the_closest() -> None:
+    with pytest.raises(ConfigurationError, match=r"did you mean 'memory'\? \(known: .*memory"):
+        open_store("memroy:")
+    assert "memory" in store_schemes()
+
+
+# --- the store in memory ----------------------------------------------------------------------
+
+
+def test_options_come_from_the_address_and_keywords_go_first() -> None:
+    store = open_store("memory:?metric=dot&dimension=3", embedder=letters, metric="euclidean")
+    assert isinstance(store, SimpleVectorStore)
+    assert (store.metric, store.dimension, store.embedder) == ("euclidean", 3, letters)
+
+
+@pytest.mark.parametrize(
+    ("url", "options", "error", "words"),
+    [
+        ("memory:?metrik=dot", {}, ConfigurationError, "did you mean 'metric'"),
+        ("memory:", {"metrik": "dot"}, TypeError, "did you mean 'metric'"),
+        ("memory:?metric=hamming", {}, ConfigurationError, "euclidean"),
+        ("memory:?dimension=three", {}, ConfigurationError, "'three'"),
+        ("memory:?batching=x", {}, ConfigurationError, "by keyword"),
+        ("memory://kb.json", {}, ConfigurationError, "memory:path"),
+        ("memory:kb.json#x", {}, ConfigurationError, "%23"),
+        ("memory:?metric=dot&metric=dot", {}, ConfigurationError, "twice"),
+    ],
+)
+def test_options_that_cannot_be_used(url: str, options: Any, error: Any, words: str) -> None:
+    with pytest.raises(error, match=words):
+        open_store(url, **options)
+
+
+def test_a_file_is_loaded_when_present_and_saved_on_close(tmp_path: Path) -> None:
+    url = f"memory://{tmp_path}/kb.json"
+    with open_store(url) as store:
+        store.add([DOCUMENT])
+        assert not (tmp_path / "kb.json").exists()
+    store = open_store(url)
+    assert store.get(include_embedding=True) == [DOCUMENT]
+    store.delete(["x"])
+    store.close()
+    assert open_store(url).count() == 0
+    with pytest.raises(DimensionMismatchError):
+        open_store(url).add([Document("", embedding=[1, 2, 3])])
+
+
+def test_paths_relative_and_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = open_store("memory:my%20kb.json")
+    store.add([DOCUMENT])
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    store.close()  # to where it was opened
+    assert open_store(f"memory:///{tmp_path}/my kb.json").count() == 1
+    assert open_store(f"memory:{tmp_path}/my kb.json").count() == 1
+    assert open_store("memory:../my kb.json").count() == 1
+
+
+def test_a_file_is_written_only_when_something_changed(tmp_path: Path) -> None:
+    path = tmp_path / "kb.json"
+    with open_store(f"memory:{path}"):
+        pass
+    assert not path.exists()
+    with open_store(f"memory:{path}") as store:
+        store.add([DOCUMENT])
+    before = path.stat().st_ino
+    with open_store(f"memory:{path}") as store:
+        store.search(vector=[1, 2])
+    assert path.stat().st_ino == before
+    with open_store(f"memory:{path}") as store:
+        store.update_metadata(["x"], set={"n": 2})
+    assert path.stat().st_ino != before
+
+
+def test_an_exception_inside_with_saves_what_there_is(tmp_path: Path) -> None:
+    url = f"memory:{tmp_path}/kb.json"
+    with pytest.raises(ZeroDivisionError), open_store(url) as store:
+        store.add([DOCUMENT])
+        1 / 0
+    assert open_store(url).count() == 1
+
+
+def test_a_file_that_cannot_be_used_is_told_at_once(tmp_path: Path) -> None:
+    (tmp_path / "kb.json").write_text("{")
+    with pytest.raises(StoreFileError, match="cut off"):
+        open_store(f"memory:{tmp_path}/kb.json")
+    with pytest.raises(StoreFileError, match="folder"):
+        open_store(f"memory:{tmp_path}")
+    with pytest.raises(StoreFileError, match=r"no folder.*relative"):
+        open_store(f"memory:{tmp_path}/nowhere/kb.json")
+
+
+def test_a_store_whose_file_cannot_be_saved_stays_open(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    store = open_store(f"memory:{tmp_path}/folder/kb.json")
+    assert isinstance(store, SimpleVectorStore)
+    store.add([DOCUMENT])
+    (tmp_path / "folder").rmdir()
+    with pytest.raises(StoreFileError):
+        store.close()
+    store.save(tmp_path / "rescued.json")
+    assert SimpleVectorStore().load(tmp_path / "rescued.json").count() == 1
+
+
+# --- plug-ins ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Installs distributions that offer stores."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def install(distribution: str, scheme: str, target: str, code: str = "") -> None:
+        info = tmp_path / f"{distribution}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0\n"
+        )
+        (info / "entry_points.txt").write_text(f"[vecstore.stores]\n{scheme} = {target}\n")
+        if code:
+            (tmp_path / f"{target.partition(':')[0]}.py").write_text(code)
+        opening_module._plug_ins.cache_clear()
+
+    yield install
+    opening_module._plug_ins.cache_clear()
+    for name in [name for name in sys.modules if name.startswith("plugged_")]:
+        del sys.modules[name]
+
+
+STORE = """
+from vecstore import SimpleVectorStore
+class Store(SimpleVectorStore):
+    pass
+"""
+
+
+def test_a_plug_in_opens_its_scheme(plug_in: Any) -> None:
+    plug_in("other-store", "other+tls", "plugged_one:Store", STORE)
+    assert "other+tls" in store_schemes()
+    assert type(open_store("other+tls:?metric=dot")).__module__ == "plugged_one"
+
+
+def test_two_plug_ins_for_one_scheme_are_both_named(plug_in: Any) -> None:
+    plug_in("first-store", "other", "plugged_one:Store", STORE)
+    plug_in("second-store", "other", "plugged_two:Store", STORE)
+    with pytest.raises(ConfigurationError, match="two distributions") as caught:
+        open_store("other:")
+    assert "first-store" in str(caught.value)
+    assert "second-store" in str(caught.value)
+
+
+def test_a_plug_in_for_one_of_our_own_schemes(plug_in: Any) -> None:
+    plug_in("first-store", "memory", "plugged_one:Store", STORE)
+    assert store_class("memory") is SimpleVectorStore
+    with pytest.raises(ConfigurationError, match="vecstore-dialects and first-store"):
+        store_schemes()
+
+
+def test_a_plug_in_that_cannot_be_imported_raises(plug_in: Any) -> None:
+    plug_in("broken-store", "other", "plugged_broken:Store", "import no_such_module_anywhere")
+    with pytest.raises(ModuleNotFoundError, match="no_such_module_anywhere"):
+        open_store("other:")
+
+
+def test_a_plug_in_that_is_no_store(plug_in: Any) -> None:
+    plug_in("odd-store", "other", "plugged_odd:Store", "Store = dict")
+    with pytest.raises(ConfigurationError, match=r"subclass of vecstore\.VectorStore"):
+        open_store("other:")
+
+
+def test_a_store_without_addresses() -> None:
+    from tests.store.minimal import MinimalStore
+
+    with pytest.raises(ConfigurationError, match="MinimalStore cannot be opened by a URL"):
+        MinimalStore.from_url(StoreURL.read("x1:"))

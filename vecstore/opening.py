@@ -23,6 +23,9 @@ ENTRY_POINT_GROUP = "vecstore.stores"
 
 _BUILT_IN = {
     "memory": "vecstore.simple.store:SimpleVectorStore",
+    "pgvector+embedded": "vecstore.dialects.pgvector.store:PgvectorStore",
+    "postgres": "vecstore.dialects.pgvector.store:PgvectorStore",
+    "postgresql": "vecstore.dialects.pgvector.store:PgvectorStore",
 }
 
 _SECRET = re.compile(

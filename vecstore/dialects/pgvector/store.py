@@ -1,0 +1,555 @@
+"""Documents in PostgreSQL, searched with pgvector."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from vecstore.calls import Batch, Selection
+from vecstore.capabilities import Metric, StoreCapabilities
+from vecstore.dialects.pgvector.columns import INT64, Column, read_columns
+from vecstore.dialects.pgvector.connection import Connections
+from vecstore.dialects.pgvector.dialect import Pgvector
+from vecstore.dialects.pgvector.layout import encode_json
+from vecstore.dialects.pgvector.schema import (
+    IndexKind,
+    TableFacts,
+    TableSpec,
+    create_table,
+    create_vector_index,
+    read_table,
+)
+from vecstore.dialects.pgvector.statements import Statements
+from vecstore.document import Document, stored_document
+from vecstore.embedding import BatchingStrategy, EmbedderInput, check_dimension
+from vecstore.errors import (
+    ConfigurationError,
+    DocumentError,
+    DuplicateDocumentError,
+    SchemaMismatchError,
+)
+from vecstore.filter.ast import Expression
+from vecstore.filter.convert import Compiled
+from vecstore.filter.text import key_text
+from vecstore.opening import StoreURL
+from vecstore.store import VectorStore
+
+if TYPE_CHECKING:
+    from psycopg import Cursor
+    from psycopg_pool import ConnectionPool
+
+    from vecstore.vectors import Vector
+
+COPY_FROM = 64
+"""Documents in a batch from which on COPY beats arrays as parameters."""
+
+_PROBES: dict[IndexKind, str] = {"hnsw": "strict_order", "ivfflat": "relaxed_order"}
+
+
+class PgvectorStore(VectorStore):
+    """A table with a vector column, and metadata in a JSONB column beside it.
+
+    Without an index, searches look at every row. With one, they are approximate, but never short
+    because of a filter: a filtered search whose matches are few is answered exactly, and one that
+    comes back with fewer than ``top_k`` rows is repeated exactly.
+
+    Args:
+        dsn: A libpq connection string or ``postgresql://`` URL; or
+        pool: an open ``psycopg_pool.ConnectionPool``, which stays open when the store closes.
+        table: Name of the table.
+        schema: Its schema; None follows the search path.
+        create: Make extension, table and indexes when the table is missing. Searches never do.
+        embedder: See :class:`~vecstore.VectorStore`, as for ``metric``, ``dimension`` and
+            ``batching``.
+        index: ``"hnsw"``, ``"ivfflat"`` or None. HNSW is built with the table, IVFFlat by
+            :meth:`build_index` once there are rows to learn from. Beyond 2,000 dimensions the index
+            holds half-precision copies and results are ranked on the full vectors.
+        index_options: Build options: ``m`` and ``ef_construction``, or ``lists``.
+        search_effort: Candidates that an index search looks at (``hnsw.ef_search``), or lists
+            (``ivfflat.probes``); None chooses by ``top_k``.
+        exact_below: Up to this many matching rows a filtered search is exact; 0 always asks the
+            index first.
+        columns: Keys promoted to typed columns, such as ``{"year": "int"}``: a contract that
+            ``add`` enforces, served by ordinary indexes. See :class:`Column`.
+        id_column: Names of the columns, for a table that exists already. Its ids may be text,
+            ``uuid`` or ``bigint``.
+        text_column: See ``id_column``.
+        metadata_column: See ``id_column``.
+        embedding_column: See ``id_column``.
+        pool_size: Connections that a pool of the store's own opens at most.
+        timeout: Seconds to wait for a free connection.
+        statement_timeout: Seconds one statement may take; None leaves the server's setting.
+
+    Raises:
+        BackendNotInstalledError: If psycopg, psycopg-pool or pgvector is missing.
+        ConfigurationError: If an option cannot work.
+        SchemaMismatchError: If the table does not fit, or is missing and ``create`` is False.
+        BackendError: If the server cannot be reached.
+    """
+
+    name: ClassVar[str] = "pgvector"
+    capabilities: StoreCapabilities = StoreCapabilities(
+        conflict_atomic=True,
+        batch_atomic=True,
+        filtered_count=True,
+        # An entry of the index on ids takes at most a third of a page.
+        max_id_bytes=2_600,
+        max_text_bytes=256 * 1024 * 1024,
+        max_metadata_bytes=200 * 1024 * 1024,
+        max_dimension=16_000,
+        max_batch=5_000,
+    )
+
+    def __init__(
+        self,
+        dsn: str | None = None,
+        *,
+        pool: ConnectionPool | None = None,
+        table: str = "documents",
+        schema: str | None = None,
+        create: bool = False,
+        embedder: EmbedderInput | None = None,
+        metric: Metric = "cosine",
+        dimension: int | None = None,
+        batching: BatchingStrategy | None = None,
+        index: IndexKind | None = "hnsw",
+        index_options: Mapping[str, int] | None = None,
+        search_effort: int | None = None,
+        exact_below: int = 5_000,
+        columns: Mapping[str, str | Column] | None = None,
+        id_column: str = "id",
+        text_column: str = "text",
+        metadata_column: str = "metadata",
+        embedding_column: str = "embedding",
+        pool_size: int = 10,
+        timeout: float = 30.0,
+        statement_timeout: float | None = None,
+    ) -> None:
+        super().__init__(embedder, metric=metric, dimension=dimension, batching=batching)
+        self._spec = TableSpec(
+            table=table,
+            schema=schema,
+            id_column=id_column,
+            text_column=text_column,
+            metadata_column=metadata_column,
+            embedding_column=embedding_column,
+            columns=read_columns(columns or {}),
+            metric=metric,
+            index=index,
+            index_options=dict(index_options or {}),
+        )
+        self._declared = dict(self._spec.columns)
+        self._dialect = Pgvector(column=metadata_column, columns=self._spec.columns)
+        self._create = create
+        self._exact_below = exact_below
+        self._search_effort = search_effort
+        self._facts: TableFacts | None = None
+        self._server: Any = None
+        self._connections = Connections(
+            dsn, pool, pool_size=pool_size, timeout=timeout, statement_timeout=statement_timeout
+        )
+        self._sql = Statements(self._spec)
+        try:
+            self._open_table()
+        except BaseException:
+            self._connections.close()
+            raise
+
+    @classmethod
+    def from_url(
+        cls, url: StoreURL, *, embedder: EmbedderInput | None = None, **options: Any
+    ) -> PgvectorStore:
+        """Open ``postgresql://user@host/db?table=docs`` or ``pgvector+embedded:///folder?table=docs``.
+
+        An embedded server runs in the folder while any store or process uses it, and its table is
+        made when missing.
+        """
+        read = url.options(_URL_OPTIONS, options)
+        libpq = {name: read.pop(name) for name in _LIBPQ_OPTIONS if name in read}
+        if url.scheme == "pgvector+embedded":
+            return cls._embedded(url, embedder, read)
+        from psycopg.conninfo import make_conninfo
+
+        dsn = make_conninfo(
+            host=url.host or None,
+            port=url.port,
+            user=url.user,
+            password=url.password,
+            dbname=url.path.strip("/") or None,
+            **libpq,
+        )
+        return cls(dsn, embedder=embedder, **read)
+
+    @classmethod
+    def _embedded(
+        cls, url: StoreURL, embedder: EmbedderInput | None, options: dict[str, Any]
+    ) -> PgvectorStore:
+        from vecstore.dialects.pgvector.embedded import EmbeddedServer
+
+        folder = url.file()
+        if folder is None:
+            raise ConfigurationError(
+                "an embedded PostgreSQL lies in a folder: pgvector+embedded:///data/pg?table=docs"
+            )
+        server = EmbeddedServer(folder)
+        try:
+            store = cls(server.dsn, embedder=embedder, **{"create": True, **options})
+        except BaseException:
+            server.close()
+            raise
+        store._server = server
+        return store
+
+    @property
+    def dimension(self) -> int | None:
+        """Length of the vectors; None while neither an option nor the table says it."""
+        if self._facts is not None and self._facts.dimension is not None:
+            return self._facts.dimension
+        return self._dimension
+
+    def build_index(self) -> None:
+        """Build the index on the vectors now, if it is missing.
+
+        IVFFlat learns its lists from the rows that are there; HNSW is built faster over rows that
+        are there than row by row.
+
+        Raises:
+            ConfigurationError: If the store was opened with ``index=None``.
+        """
+        self._check_open()
+        if self._spec.index is None:
+            raise ConfigurationError('open the store with index="hnsw" or "ivfflat" to build one')
+        with self._connections.transaction("build_index") as cursor:
+            if self._facts is None or self.dimension is None:
+                raise SchemaMismatchError(
+                    f"the table {self._spec.shown} has no rows to build an index over"
+                )
+            cursor.execute("SELECT pg_advisory_xact_lock(hashtext('vecstore schema'))")
+            create_vector_index(cursor, self._spec, self.dimension)
+            self._facts = read_table(cursor, self._spec)
+
+    # --- the table ---------------------------------------------------------------------------
+
+    def _open_table(self) -> None:
+        if self._dimension is not None:
+            self._spec.check_dimension(self._dimension)
+        with self._connections.transaction("open") as cursor:
+            facts = read_table(cursor, self._spec)
+            if facts is None and not self._create:
+                raise SchemaMismatchError(
+                    f"there is no table {self._spec.shown}; open the store with create=True (and "
+                    "dimension=...) to make it, or name an existing one with table=..."
+                )
+            if facts is None and self._dimension is not None:
+                create_table(cursor, self._spec, self._dimension)
+                facts = read_table(cursor, self._spec)
+            if facts is not None:
+                self._take(facts)
+                self._connections.learn_vector_type(cursor)
+
+    def _take(self, facts: TableFacts) -> None:
+        """Note what the table is like, once it is known to fit."""
+        if None not in (self._dimension, facts.dimension) and self._dimension != facts.dimension:
+            raise SchemaMismatchError(
+                f"the table {self._spec.shown} holds vectors of {facts.dimension} dimensions, not "
+                f"{self._dimension}; use the embedder it was filled with, or another table"
+            )
+        self._facts = facts
+        limits = self.capabilities
+        self.capabilities = StoreCapabilities(
+            metrics=limits.metrics,
+            exact_topk=facts.indexed is None,
+            conflict_atomic=True,
+            batch_atomic=True,
+            filtered_count=True,
+            max_id_bytes=limits.max_id_bytes,
+            id_charset=facts.id_charset,
+            max_text_bytes=limits.max_text_bytes,
+            max_metadata_bytes=limits.max_metadata_bytes,
+            max_dimension=limits.max_dimension,
+            max_batch=limits.max_batch,
+        )
+
+    def _ready(self, cursor: Cursor[Any]) -> bool:
+        """Whether there is a table to read; another process may have made it meanwhile."""
+        if self._facts is None:
+            facts = read_table(cursor, self._spec)
+            if facts is None:
+                return False
+            self._take(facts)
+            self._connections.learn_vector_type(cursor)
+        return True
+
+    def _ready_for(self, cursor: Cursor[Any], dimension: int) -> None:
+        if not self._ready(cursor):
+            create_table(cursor, self._spec, dimension)
+            self._ready(cursor)
+        elif self.dimension is None:
+            assert self._facts is not None
+            self._facts = TableFacts(
+                dimension=dimension,
+                id_charset=self._facts.id_charset,
+                indexed=self._facts.indexed,
+            )
+        check_dimension(dimension, self.dimension, "a document")
+
+    # --- the hooks ---------------------------------------------------------------------------
+
+    def _compile_filter(self, filter: Expression) -> Compiled:
+        return self._dialect.compile(filter, limits=None)
+
+    def _check_documents(self, documents: Sequence[Any]) -> None:
+        if self._declared:
+            for document in documents:
+                self._check_columns(document.metadata, document.id)
+
+    def _check_columns(self, metadata: Mapping[str, Any], document_id: str | None) -> None:
+        for key, column in self._declared.items():
+            fault = column.fault(metadata.get(key))
+            if fault is not None:
+                owner = "the metadata" if document_id is None else f"document {document_id!r}"
+                raise DocumentError(
+                    f"{owner} cannot be stored with the key {key_text((key,))}: {fault}",
+                    document_id=document_id,
+                    key=key_text((key,)),
+                )
+
+    def _add(self, batch: Batch) -> Iterable[str]:
+        with self._connections.transaction("add") as cursor:
+            self._ready_for(cursor, batch.vectors.shape[1])
+            rows = zip(
+                batch.ids,
+                batch.texts,
+                map(encode_json, batch.metadata),
+                batch.vectors,
+                strict=True,
+            )
+            if len(batch) >= COPY_FROM:
+                cursor.execute(self._sql.staging)
+                with cursor.copy(self._sql.copy) as copy:
+                    copy.set_types(["text", "text", "text", "vector"])
+                    for row in rows:
+                        copy.write_row(row)
+                source, params = self._sql.staged, []
+            else:
+                ids, texts, metadata, vectors = (list(column) for column in zip(*rows, strict=True))
+                source = self._sql.arrays
+                params = [ids, texts, metadata, [_vector_text(vector) for vector in vectors]]
+            assert self._facts is not None
+            statement = self._sql.insert(source, batch.on_conflict, self._facts.id_charset)
+            cursor.execute(statement, params)
+            if batch.on_conflict == "replace":
+                return batch.ids
+            written = {row[0] for row in cursor.fetchall()}
+            if batch.on_conflict == "error" and len(written) < len(batch):
+                taken = [id for id in batch.ids if id not in written]
+                # Raising here rolls the whole batch back.
+                raise DuplicateDocumentError(
+                    f"{len(taken):,} of these documents are stored already, the first is "
+                    f"{taken[0]!r}",
+                    ids=taken,
+                )
+            return [id for id in batch.ids if id in written]
+
+    def _search(
+        self, vector: Vector, *, top_k: int, filter: Any, include_embedding: bool
+    ) -> Iterable[Document]:
+        params: dict[str, Any] = {"query": vector, "top_k": top_k}
+        where = ""
+        if filter is not None:
+            where = f" WHERE ({filter.query})"
+            params.update(filter.params)
+        exact = self._sql.exact(where, include_embedding)
+        with self._connections.transaction("search") as cursor:
+            if not self._ready(cursor):
+                return []
+            assert self._facts is not None
+            kind = self._facts.indexed
+            if kind is None or (filter is not None and self._few_match(cursor, filter)):
+                return self._ranked(cursor, exact, params)
+            self._tune(cursor, kind, top_k)
+            assert self.dimension is not None
+            half = self.dimension if self._spec.half(self.dimension) else None
+            statement = self._sql.approximate(where, include_embedding, half)
+            found = self._ranked(cursor, statement, params)
+            return found if len(found) == top_k else self._ranked(cursor, exact, params)
+
+    def _ranked(
+        self, cursor: Cursor[Any], statement: str, params: dict[str, Any]
+    ) -> list[Document]:
+        # Not prepared: a plan made for any filter and any LIMIT may leave the index aside.
+        cursor.execute(statement, params, prepare=False)
+        return [
+            _document(row, 1.0 - row[4] if self.metric == "cosine" else -row[4])
+            for row in cursor.fetchall()
+        ]
+
+    def _few_match(self, cursor: Cursor[Any], filter: Compiled) -> bool:
+        if not self._exact_below:
+            return False
+        params = {**filter.params, "probe": self._exact_below + 1}
+        cursor.execute(self._sql.probe(f" WHERE ({filter.query})"), params)
+        row = cursor.fetchone()
+        return row is not None and row[0] <= self._exact_below
+
+    def _tune(self, cursor: Cursor[Any], kind: IndexKind, top_k: int) -> None:
+        """Settings of this transaction: keep looking until enough rows pass the filter."""
+        if kind == "hnsw":
+            effort = self._search_effort or min(1_000, max(100, 2 * top_k))
+            name = "hnsw.ef_search"
+        else:
+            effort = self._search_effort or 10
+            name = "ivfflat.probes"
+        cursor.execute(
+            "SELECT set_config(%s, %s, true), set_config(%s, %s, true)",
+            [f"{kind}.iterative_scan", _PROBES[kind], name, str(effort)],
+        )
+
+    def _get(
+        self, selection: Selection, *, limit: int | None, include_embedding: bool
+    ) -> Iterable[Document]:
+        with self._connections.transaction("get") as cursor:
+            if not self._ready(cursor):
+                return []
+            where, params = self._where(selection)
+            cursor.execute(self._sql.select(where, include_embedding, limit), params)
+            return [_document(row) for row in cursor.fetchall()]
+
+    def _scan(self, filter: Any, *, batch_size: int, include_embedding: bool) -> Iterator[Document]:
+        with self._connections.transaction("scan") as cursor:
+            if not self._ready(cursor):
+                return
+        with self._connections.streaming("scan", batch_size) as rows:
+            where, params = self._where(Selection(filter=filter))
+            rows.execute(self._sql.select(where, include_embedding, None), params)
+            for row in rows:
+                yield _document(row)
+
+    def _delete(self, selection: Selection) -> int:
+        return self._change("delete", self._sql.delete, {}, selection)
+
+    def _delete_filtered(self, filter: Any) -> int:
+        return self._change("delete", self._sql.delete, {}, Selection(filter=filter))
+
+    def _update_metadata(
+        self, selection: Selection, *, set: dict[str, Any], unset: tuple[str, ...]
+    ) -> int:
+        self._check_columns(set, None)
+        params = {"set": encode_json(set), "unset": list(unset)}
+        return self._change("update_metadata", self._sql.update, params, selection)
+
+    def _change(
+        self, operation: str, statement: str, params: dict[str, Any], selection: Selection
+    ) -> int:
+        with self._connections.transaction(operation) as cursor:
+            if not self._ready(cursor):
+                return 0
+            where, bound = self._where(selection)
+            cursor.execute(f"{statement}{where}", {**params, **bound})
+            return cursor.rowcount
+
+    def _count(self, filter: Any) -> int:
+        with self._connections.transaction("count") as cursor:
+            if not self._ready(cursor):
+                return 0
+            where, params = self._where(Selection(filter=filter))
+            cursor.execute(f"{self._sql.count}{where}", params)
+            row = cursor.fetchone()
+            return int(row[0]) if row else 0
+
+    def _clear(self) -> None:
+        with self._connections.transaction("clear") as cursor:
+            if self._ready(cursor):
+                cursor.execute(self._sql.delete, {})
+
+    def _close(self) -> None:
+        self._connections.close()
+        if self._server is not None:
+            self._server.close()
+
+    def _native(self) -> ConnectionPool:
+        """The connection pool."""
+        return self._connections.pool
+
+    def _where(self, selection: Selection) -> tuple[str, dict[str, Any]]:
+        """The WHERE clause of a selection and its parameters."""
+        conditions: list[str] = []
+        params: dict[str, Any] = {}
+        if selection.ids is not None:
+            assert self._facts is not None
+            conditions.append(self._sql.id_among(self._facts.id_charset))
+            possible = _POSSIBLE_IDS.get(self._facts.id_charset)
+            params["ids"] = [id for id in selection.ids if possible is None or possible(id)]
+        if selection.filter is not None:
+            conditions.append(f"({selection.filter.query})")
+            params.update(selection.filter.params)
+        return (f" WHERE {' AND '.join(conditions)}" if conditions else ""), params
+
+
+def _document(row: tuple[Any, ...], score: float | None = None) -> Document:
+    document_id, text, metadata, embedding = row[:4]
+    vector = None
+    if embedding is not None:
+        vector = embedding.to_numpy()
+        vector.flags.writeable = False
+    return stored_document(
+        document_id, text or "", json.loads(metadata) if metadata else {}, vector, score
+    )
+
+
+def _vector_text(vector: Vector) -> str:
+    return f"[{','.join(map(repr, vector.tolist()))}]"
+
+
+def _is_uuid(id: str) -> bool:
+    try:
+        return str(uuid.UUID(id)) == id
+    except ValueError:
+        return False
+
+
+def _is_bigint(id: str) -> bool:
+    try:
+        return str(int(id)) == id and INT64[0] <= int(id) <= INT64[1]
+    except ValueError:
+        return False
+
+
+# Ids that a column can hold; others are unknown without asking.
+_POSSIBLE_IDS = {"uuid": _is_uuid, "integer": _is_bigint}
+
+
+def _flag(text: str) -> bool:
+    if text.lower() in ("true", "1", "yes"):
+        return True
+    if text.lower() in ("false", "0", "no"):
+        return False
+    raise ValueError(text)
+
+
+def _index(text: str) -> str | None:
+    return None if text.lower() == "none" else text
+
+
+_LIBPQ_OPTIONS = (
+    "sslmode",
+    "sslrootcert",
+    "connect_timeout",
+    "application_name",
+    "options",
+    "target_session_attrs",
+)
+_URL_OPTIONS: dict[str, Any] = {
+    **dict.fromkeys(("table", "schema", "metric"), str),
+    **dict.fromkeys(("id_column", "text_column", "metadata_column", "embedding_column"), str),
+    **dict.fromkeys(("dimension", "exact_below", "pool_size", "search_effort"), int),
+    **dict.fromkeys(("timeout", "statement_timeout"), float),
+    **dict.fromkeys(_LIBPQ_OPTIONS, str),
+    "create": _flag,
+    "index": _index,
+    "index_options": None,
+    "columns": None,
+    "batching": None,
+}

@@ -92,7 +92,7 @@ class Weaviate(Dialect[Operand]):
         put(self, "numbers", _paths("numbers", self.numbers))
         put(self, "texts", _paths("texts", self.texts))
         put(self, "_types", declared_types(self.properties))
-        put(self, "properties", tuple(dict(self.properties).items()))
+        put(self, "properties", tuple(sorted(dict(self.properties).items())))
         put(self, "_capabilities", _PLAIN if self.layout == "plain" else self._exact())
         if self.layout == "exact" and self.properties:
             raise ConfigurationError(

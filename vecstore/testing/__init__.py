@@ -1,4 +1,4 @@
-"""The conformance kit: what proves that a dialect keeps the rules of the filter language.
+"""The conformance kit: what proves a dialect on its engine, and a store on its contract.
 
 .. code-block:: python
 
@@ -11,6 +11,10 @@
         def run(
             self, compiled, rows
         ): ...  # run compiled.query on the rows, return the ids it selects
+
+
+    class TestMyStore(StoreSuite):
+        def make_store(self, **options): ...  # return a new, empty store
 
 It needs pytest and hypothesis, which the extra ``testing`` brings along.
 """
@@ -25,6 +29,9 @@ except ImportError as error:
         f"vecstore.testing needs {error.name}: pip install 'vecstore-dialects[testing]'",
         name=error.name,
     ) from error
+else:
+    # So that a failing test shows its values in every project that runs the suite.
+    _pytest.register_assert_rewrite("vecstore.testing.store_suite")
 
 from vecstore.testing.dialect_suite import DialectSuite
 from vecstore.testing.examiner import Deviation, Examiner
@@ -32,6 +39,7 @@ from vecstore.testing.random_cases import RandomCases
 from vecstore.testing.report import ConformanceError
 from vecstore.testing.rows import Documents, Domain, oracle, oracle_rows
 from vecstore.testing.shrink import shrink
+from vecstore.testing.store_suite import PersistentStoreTests, StoreSuite
 from vecstore.testing.strategies import filters, metadata
 
 __all__ = [
@@ -41,7 +49,9 @@ __all__ = [
     "Examiner",
     "Documents",
     "Domain",
+    "PersistentStoreTests",
     "RandomCases",
+    "StoreSuite",
     "filters",
     "metadata",
     "oracle",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from vecstore import SimpleVectorStore, VectorStore, open_store
-from vecstore.testing import PersistentStoreTests, StoreSuite
+from vecstore.testing import StoreSuite
 
 
 class TestCosine(StoreSuite):

@@ -1,0 +1,70 @@
+"""The conformance suite for stores: one class that proves the contract on an engine."""
+
+from __future__ import annotations
+
+from vecstore.testing.store_suite.adding import Adding
+from vecstore.testing.store_suite.deleting import Deleting
+from vecstore.testing.store_suite.embedding import Embedding
+from vecstore.testing.store_suite.filtering import Filtering
+from vecstore.testing.store_suite.ids import Ids
+from vecstore.testing.store_suite.lifecycle import Lifecycle
+from vecstore.testing.store_suite.limits import Limits
+from vecstore.testing.store_suite.lives import Lives
+from vecstore.testing.store_suite.metadata import Metadata
+from vecstore.testing.store_suite.persistent import PersistentStoreTests
+from vecstore.testing.store_suite.reading import Reading
+from vecstore.testing.store_suite.searching import Searching
+from vecstore.testing.store_suite.threads import Threads
+from vecstore.testing.store_suite.updating import Updating
+
+__all__ = ["PersistentStoreTests", "StoreSuite"]
+
+
+class StoreSuite(
+    Adding,
+    Ids,
+    Metadata,
+    Searching,
+    Filtering,
+    Reading,
+    Updating,
+    Deleting,
+    Limits,
+    Embedding,
+    Lifecycle,
+    Threads,
+    Lives,
+):
+    """Subclass it, say how a store is made: pytest does the rest.
+
+    What the store declares in its ``capabilities`` is tested on both sides: it works up to the
+    limit, and past it is refused, naming the limit, before the engine is called.
+
+    Attributes:
+        metric: The metric that most tests use.
+        dialect: What the store turns filters into: a dialect object, a dialect class that needs no
+            options, or a registered name. Filters that it does not answer must be refused. None
+            for a store that answers every filter.
+        domain: Which metadata the engine can hold; what it cannot must be refused. By default
+            everything within ``capabilities``.
+        deviations: Known differences; see :class:`~vecstore.testing.Deviation`.
+        secrets: Texts, such as a password of the test server, that no store may show.
+        many: How many documents the largest test uses.
+        seed: Of everything random.
+
+    Example:
+        A whole conformance test::
+
+            class TestMyStore(StoreSuite):
+                def make_store(self, **options):
+                    return MyStore(self.folder / uuid4().hex, **options)
+
+        Fixtures reach ``make_store`` through one of the class's own::
+
+            class TestMyStore(StoreSuite):
+                dialect = "mystore"
+
+                @pytest.fixture(autouse=True)
+                def server(self, my_server):
+                    self.url = my_server.url
+    """

@@ -1,0 +1,248 @@
+"""``add``: ids, conflicts, duplicates, batches, and what is checked before the first write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from vecstore.calls import Batch
+from vecstore.capabilities import OnConflict
+from vecstore.document import Document
+from vecstore.embedding import CountBatching, TokenBatching
+from vecstore.errors import (
+    BackendError,
+    ConfigurationError,
+    DimensionMismatchError,
+    DocumentError,
+    DuplicateDocumentError,
+)
+from vecstore.store import VectorStore
+from vecstore.testing.store_suite.base import StoreSuiteBase
+from vecstore.testing.store_suite.embedders import DIMENSION, TextEmbedder, vector_of
+
+MODES: tuple[OnConflict, ...] = ("replace", "skip", "error")
+
+
+class Adding(StoreSuiteBase):
+    """Tests of ``add``."""
+
+    def test_ids_stay_with_their_documents_across_batches(self) -> None:
+        embedder = TextEmbedder()
+        store = self.new_store(embedder=embedder, batching=CountBatching(5))
+        documents = self.documents(12)
+        assert store.add(documents) == [document.id for document in documents]
+        assert [len(texts) for texts in embedder.batches] == [5, 5, 2]
+        self.check_documents(store.get([document.id for document in documents]), documents)
+        self.check_vectors(store, {d.id: vector_of(d.text) for d in documents})
+
+    def test_add_nothing(self, store: VectorStore) -> None:
+        with self.no_call(store):
+            assert store.add([]) == []
+            assert store.add(iter(())) == []
+        assert store.count() == 0
+
+    def test_an_iterator_is_taken_in_windows(self, store: VectorStore) -> None:
+        documents = self.documents(1_500, embedded=True)
+
+        def stream() -> Iterator[Document]:
+            yield from documents
+
+        assert store.add(stream()) == [document.id for document in documents]
+        assert store.count() == 1_500
+
+    def test_a_document_without_id_gets_one(self, store: VectorStore) -> None:
+        if self.capabilities.id_charset == "integer":
+            return  # a drawn id is a UUID, which such a store cannot have
+        (id,) = store.add([Document("no id")])
+        assert [document.text for document in store.get([id])] == ["no id"]
+
+    def test_replace_changes_the_whole_document(self, store: VectorStore) -> None:
+        old = self.document("a", {"old": 1, "both": {"x": 1, "y": 1}}, text="old text")
+        new = self.document("a", {"new": 2, "both": {"x": 2}}, text="new text")
+        store.add([old, self.document("b")])
+        assert store.add([new]) == [new.id]
+        self.check_holds(store, [new, self.document("b")])
+        self.check_vectors(store, {new.id: vector_of("new text")})
+
+    def test_skip_leaves_what_is_there(self, store: VectorStore) -> None:
+        old, new = self.document("a", {"old": 1}), self.document("a", {"new": 2}, text="new")
+        store.add([old])
+        added = store.add([new, self.document("b")], on_conflict="skip")
+        assert added == self.ids("a", "b")
+        self.check_holds(store, [old, self.document("b")])
+        self.check_vectors(store, {old.id: vector_of(old.text)})
+
+    def test_error_names_the_ids_and_writes_nothing_of_the_batch(self, store: VectorStore) -> None:
+        old = [self.document("a", {"old": 1}), self.document("c", {"old": 3})]
+        store.add(old)
+        new = [self.document(name, {"new": 1}, text="new") for name in ("b", "a", "d", "c")]
+        with pytest.raises(DuplicateDocumentError) as caught:
+            store.add(new, on_conflict="error")
+        assert sorted(caught.value.ids) == sorted(self.ids("a", "c"))
+        assert list(caught.value.stored_ids) == []
+        assert sorted(caught.value.failed_ids) == sorted(self.ids("a", "b", "c", "d"))
+        self.check_holds(store, old)
+        assert store.add([self.document("e")], on_conflict="error") == self.ids("e")
+
+    def test_error_in_a_later_batch_keeps_the_earlier_ones(self) -> None:
+        store = self.new_store(embedder=TextEmbedder(), batching=CountBatching(2))
+        taken = self.document("taken")
+        store.add([taken])
+        new = [self.document(name) for name in ("a", "b", "c", "taken", "d")]
+        with pytest.raises(DuplicateDocumentError) as caught:
+            store.add(new, on_conflict="error")
+        assert list(caught.value.stored_ids) == self.ids("a", "b")
+        assert list(caught.value.failed_ids) == self.ids("c", "taken", "d")
+        self.check_holds(store, [taken, *new[:2]])
+
+    @pytest.mark.parametrize("mode", MODES)
+    @pytest.mark.parametrize("as_iterator", [False, True], ids=["list", "iterator"])
+    def test_of_one_id_twice_in_a_call_the_last_is_stored(
+        self, store: VectorStore, mode: OnConflict, as_iterator: bool
+    ) -> None:
+        # Past the window of 1,024 in which an iterator is taken.
+        count = 1_200 if as_iterator else 4
+        first, last = (
+            self.document("twice", {"n": 1}),
+            self.document("twice", {"n": 2}, text="last"),
+        )
+        between = self.documents(count, embedded=True)
+        given = [first, *between, last]
+        added = store.add(iter(given) if as_iterator else given, on_conflict=mode)
+        assert added == [document.id for document in given]
+        assert store.count() == count + 1
+        self.check_documents(store.get([last.id]), [last])
+        self.check_vectors(store, {last.id: vector_of("last")})
+
+    def test_given_embeddings_are_taken_as_they_are(self, store: VectorStore) -> None:
+        given = self.document("given", embedding=vector_of("of its own"))
+        store.add([self.document("first"), given, self.document("last")])
+        assert self.embedder.batches == [["text of first", "text of last"]]
+        self.check_vectors(
+            store,
+            {
+                given.id: vector_of("of its own"),
+                self.id("first"): vector_of("text of first"),
+                self.id("last"): vector_of("text of last"),
+            },
+        )
+
+    def test_without_embedder_a_text_is_refused_before_any_write(self) -> None:
+        store = self.new_store()
+        documents = [self.document("a", embedding=vector_of("a")), self.document("b")]
+        with self.no_call(store), pytest.raises(ConfigurationError, match="embedder"):
+            store.add(documents)
+        assert store.add(documents[:1]) == self.ids("a")
+
+    def test_everything_is_checked_before_the_first_write(self, store: VectorStore) -> None:
+        good = self.documents(6)
+        spoiled = self.document("spoiled", {"fine": 1})
+        spoiled.metadata["odd key"] = {"inner": float("nan")}
+        with self.no_call(store), pytest.raises(DocumentError) as caught:
+            store.add([*good, spoiled])
+        assert caught.value.document_id == spoiled.id
+        assert "odd key" in (caught.value.key or "")
+        assert list(caught.value.stored_ids) == []
+
+        longer = self.document("longer", embedding=vector_of("x", DIMENSION + 1))
+        with self.no_call(store), pytest.raises(DimensionMismatchError, match="longer") as odd:
+            store.add([*good, longer])
+        assert (odd.value.expected, odd.value.actual) == (DIMENSION, DIMENSION + 1)
+        self.check_holds(store, [])
+
+    def test_a_given_vector_of_zeros(self, store: VectorStore) -> None:
+        zeros = self.document("zeros", embedding=[0.0] * DIMENSION)
+        if self.metric == "cosine":
+            with self.no_call(store), pytest.raises(DocumentError, match="zeros") as caught:
+                store.add([*self.documents(3), zeros])
+            assert caught.value.document_id == zeros.id
+            return
+        store.add([zeros, self.document("other", embedding=vector_of("other"))])
+        query = vector_of("query")
+        exact = self.scores(
+            query, {zeros.id: [0.0] * DIMENSION, self.id("other"): vector_of("other")}
+        )
+        for found in store.search(vector=query, top_k=2):
+            assert found.score == pytest.approx(exact[found.id], abs=1e-4)
+        assert len(store.search(vector=[0.0] * DIMENSION, top_k=2)) == 2
+
+    def test_arguments_of_other_kinds_are_refused(self, store: VectorStore) -> None:
+        anything: Any = store
+        with self.no_call(store):
+            for wrong in (self.document("a"), "a text", {"a": 1}, None, 3, ["a text"], [None]):
+                with pytest.raises(TypeError):
+                    anything.add(wrong)
+            with pytest.raises(TypeError):
+                anything.add([], conflict="skip")
+            with pytest.raises(ValueError, match="on_conflict"):
+                anything.add([], on_conflict="merge")
+
+    def test_progress(self) -> None:
+        store = self.new_store(embedder=TextEmbedder(), batching=CountBatching(4))
+        steps: list[tuple[int, int | None]] = []
+        store.add(self.documents(10), progress=lambda done, of: steps.append((done, of)))
+        assert steps == [(4, 10), (8, 10), (10, 10)]
+
+    def test_a_text_with_too_many_tokens_is_named_before_any_write(self) -> None:
+        counting = TokenBatching(8, reserve=0, count_tokens=lambda text: len(text.split()))
+        embedder = TextEmbedder()
+        store = self.new_store(embedder=embedder, batching=counting)
+        long = self.document("long", text="word " * 9)
+        with self.no_call(store), pytest.raises(DocumentError, match="tokens") as caught:
+            store.add([*self.documents(5), long])
+        assert caught.value.document_id == long.id
+        assert embedder.calls == 0
+        # Three words each: two fit into a batch.
+        store.add(self.documents(5))
+        assert [len(texts) for texts in embedder.batches] == [2, 2, 1]
+
+    def test_what_callers_hold_is_not_what_is_stored(self, store: VectorStore) -> None:
+        source = {"list": ["a"], "object": {"inner": ["b"]}}
+        document = self.document("a", source)
+        store.add([document])
+        expected = self.document("a", {"list": ["a"], "object": {"inner": ["b"]}})
+
+        def spoil(metadata: Any) -> None:
+            metadata["list"].append("z")
+            metadata["object"]["inner"].append("z")
+            metadata["new"] = 1
+
+        for metadata in (source, document.metadata):
+            spoil(metadata)
+            self.check_holds(store, [expected])
+        reads: list[Callable[[], Document]] = [
+            lambda: store.get([document.id])[0],
+            lambda: next(iter(store.scan())),
+            lambda: store.search("anything", top_k=1)[0],
+        ]
+        for read in reads:
+            spoil(read().metadata)
+            self.check_holds(store, [expected])
+
+    def test_a_backend_that_fails_half_way(self) -> None:
+        store = self.new_store(embedder=TextEmbedder(), batching=CountBatching(3))
+        documents = self.documents(10)
+        written = 0
+
+        def fail_at_the_third(batch: Batch) -> None:
+            nonlocal written
+            if written == 2:
+                raise BackendError("the connection is gone", operation="add", retryable=True)
+            written += 1
+
+        failing = self.hooked(store, {"_add": fail_at_the_third})
+        with failing, pytest.raises(BackendError) as caught:
+            store.add(documents)
+        assert list(caught.value.stored_ids) == [document.id for document in documents[:6]]
+        assert list(caught.value.failed_ids) == [document.id for document in documents[6:]]
+        self.check_holds(store, documents[:6])
+        store.add([d for d in documents if d.id in caught.value.failed_ids])
+        self.check_holds(store, documents)
+
+    def test_an_empty_text(self, store: VectorStore) -> None:
+        document = self.document("a", {"n": 1}, text="", embedding=vector_of("a"))
+        store.add([document])
+        self.check_holds(store, [document])
+        assert store.search("anything")[0].text == ""

@@ -1,0 +1,235 @@
+"""``search``: scores, order, thresholds, ``top_k``, and what may be asked."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vecstore.capabilities import METRICS, Metric
+from vecstore.document import Document
+from vecstore.errors import ConfigurationError, DimensionMismatchError
+from vecstore.filter.builder import F
+from vecstore.request import SearchRequest
+from vecstore.store import VectorStore
+from vecstore.testing.store_suite.base import StoreSuiteBase
+from vecstore.testing.store_suite.embedders import DIMENSION, TextEmbedder, vector_of
+from vecstore.testing.store_suite.ranking import check_ranking, ids_of, reference_scores
+
+_HUGE = 10_000
+
+
+class Searching(StoreSuiteBase):
+    """Tests of ``search``."""
+
+    @pytest.mark.parametrize("metric", METRICS)
+    def test_scores_and_order(self, metric: Metric) -> None:
+        """To 1e-4 of what numpy works out, for vectors of any length and direction."""
+        if metric not in self.capabilities.metrics:
+            with pytest.raises(ConfigurationError, match=metric):
+                self.new_store(metric=metric)
+            return
+        store = self.new_store(metric=metric)
+        vectors = self._vectors()
+        store.add([Document(id, {}, id, vector) for id, vector in vectors.items()])
+        for query in (*list(vectors.values())[:4], -vector_of("0"), 100 * vector_of("other")):
+            exact = reference_scores(metric, query, vectors)
+            for top_k in (1, 3, len(vectors), len(vectors) + 1):
+                found = store.search(vector=query, top_k=top_k)
+                check_ranking(found, exact, top_k, exact_ties=self.capabilities.exact_topk)
+
+    @pytest.mark.parametrize("metric", METRICS)
+    def test_known_scores(self, metric: Metric) -> None:
+        """Identical, at a right angle, opposite, longer: higher is better under each metric."""
+        if metric not in self.capabilities.metrics:
+            return
+        axis = np.eye(DIMENSION, dtype=np.float32)
+        vectors = {
+            self.id("same"): 2 * axis[0],
+            self.id("right angle"): 3 * axis[1],
+            self.id("opposite"): -2 * axis[0],
+            self.id("longer"): 5 * axis[0],
+        }
+        store = self.new_store(metric=metric)
+        store.add([Document("text", {}, id, vector) for id, vector in vectors.items()])
+        found = store.search(vector=2 * axis[0], top_k=4)
+        expected: dict[Metric, dict[str, float]] = {
+            "cosine": {"same": 1.0, "right angle": 0.0, "opposite": -1.0, "longer": 1.0},
+            "dot": {"same": 4.0, "right angle": 0.0, "opposite": -4.0, "longer": 10.0},
+            "euclidean": {
+                "same": 0.0,
+                "right angle": -math.sqrt(13),
+                "opposite": -4.0,
+                "longer": -3.0,
+            },
+        }
+        exact = {self.id(name): score for name, score in expected[metric].items()}
+        check_ranking(found, exact, 4, exact_ties=False)
+
+    def test_equal_scores_are_ordered_by_id(self, store: VectorStore) -> None:
+        names = ["m", "b", "z", "a", "y", "c", "Z", "10", "9"]
+        same = {self.id(name): vector_of("same") for name in names}
+        others = {self.id(name): vector_of(name) for name in ("o1", "o2", "o3")}
+        vectors = {**same, **others}
+        store.add([Document("text", {}, id, vector) for id, vector in vectors.items()])
+        found = store.search(vector=vector_of("same"), top_k=len(vectors))
+        exact = self.scores(vector_of("same"), vectors)
+        check_ranking(found, exact, len(vectors), exact_ties=False)
+        tied = [document for document in found if document.id in same]
+        assert ids_of(tied) == sorted(same)
+        assert len({document.score for document in tied}) == 1, "equal vectors, different scores"
+        few = store.search(vector=vector_of("same"), top_k=4)
+        check_ranking(few, exact, 4, exact_ties=self.capabilities.exact_topk)
+
+    def test_top_k(self, store: VectorStore) -> None:
+        documents = self.documents(12)
+        store.add(documents)
+        exact = self.scores(vector_of("query"), {d.id: vector_of(d.text) for d in documents})
+        most = self.capabilities.max_top_k or _HUGE
+        for top_k in (1, 2, 11, 12, 13, 50, min(_HUGE, most)):
+            found = store.search("query", top_k=top_k)
+            check_ranking(found, exact, top_k, exact_ties=False)
+        check_ranking(store.search("query"), exact, 4, exact_ties=False)
+        with self.no_call(store):
+            assert store.search("query", top_k=0) == []
+
+    def test_threshold_is_inclusive(self, store: VectorStore) -> None:
+        documents = self.documents(20)
+        store.add(documents)
+        every = store.search("query", top_k=20)
+        assert store.search("query", top_k=20, threshold=-math.inf) == every
+        assert store.search("query", top_k=20, threshold=math.inf) == []
+        for place in (0, 7, 19):
+            score = every[place].score
+            assert score is not None
+            wanted = [one for one in every if one.score is not None and one.score >= score]
+            assert store.search("query", top_k=20, threshold=score) == wanted
+            above = store.search("query", top_k=20, threshold=math.nextafter(score, math.inf))
+            assert above == [one for one in wanted if one.score != score]
+        # Together with top_k: the best of those that reach the threshold.
+        middle = every[9].score
+        assert store.search("query", top_k=3, threshold=middle) == every[:3]
+
+    def test_no_threshold_hides_nothing(self, store: VectorStore) -> None:
+        """Scores below zero are scores like any other; 0 is a threshold, None is none."""
+        opposite = self.document("opposite", embedding=-vector_of("query"))
+        store.add([opposite, self.document("same", embedding=vector_of("query"))])
+        assert ids_of(store.search("query", top_k=2)) == self.ids("same", "opposite")
+        smallest = -0.01 if self.metric == "euclidean" else 0
+        assert ids_of(store.search("query", top_k=2, threshold=smallest)) == self.ids("same")
+
+    def test_a_text_finds_what_its_vector_finds(self, store: VectorStore) -> None:
+        documents = self.documents(8)
+        store.add(documents)
+        self.embedder.forget()
+        by_text = store.search("text of doc-3", top_k=8)
+        assert self.embedder.queries == ["text of doc-3"]
+        by_vector = store.search(vector=vector_of("text of doc-3"), top_k=8)
+        by_list = store.search(vector=vector_of("text of doc-3").tolist(), top_k=8)
+        assert by_text == by_vector == by_list
+        assert self.embedder.calls == 1
+        self.check_documents(
+            sorted(by_text, key=lambda document: document.id),
+            sorted(documents, key=lambda document: document.id),
+        )
+
+    def test_a_request_finds_what_its_parts_find(self, store: VectorStore) -> None:
+        store.add(self.documents(8))
+        filter = F.n < 6
+        request = SearchRequest("query", top_k=3, threshold=-100.0, filter=filter)
+        parts = store.search("query", top_k=3, threshold=-100.0, filter=filter)
+        assert store.search(request) == parts
+        assert len(parts) == 3
+        anything: Any = store
+        with self.no_call(store), pytest.raises(TypeError):
+            anything.search(request, top_k=2)
+
+    def test_embeddings_come_on_request(self, store: VectorStore) -> None:
+        store.add(self.documents(3))
+        assert all(document.embedding is None for document in store.search("query"))
+        for document in store.search("query", include_embedding=True):
+            assert document.embedding is not None
+            right = vector_of(document.text)
+            if not self.capabilities.keeps_norm:
+                right /= np.linalg.norm(right)
+            assert np.allclose(document.embedding, right, rtol=1e-5, atol=1e-6)
+
+    def test_an_empty_store_finds_nothing(self, store: VectorStore) -> None:
+        assert store.search("query") == []
+        assert store.search(vector=vector_of("query"), top_k=10, filter="a == 1") == []
+        store.add(self.documents(2))
+        assert store.search("query", filter="n == 7") == []
+        store.delete(self.ids("doc-0", "doc-1"))
+        assert store.search("query") == []
+
+    def test_what_is_no_search_is_refused(self, store: VectorStore) -> None:
+        anything: Any = store
+        wrong: dict[str, Any]
+        with self.no_call(store):
+            with pytest.raises(TypeError, match="get"):
+                anything.search()
+            for wrong in (
+                {"query": "a", "vector": [1.0] * DIMENSION},
+                {"query": 5},
+                {"query": "a", "top_k": "3"},
+                {"query": "a", "top_k": True},
+                {"query": "a", "top_k": 2.5},
+                {"query": "a", "threshold": "0.5"},
+                {"query": "a", "include_embedding": 1},
+                {"query": "a", "filters": "a == 1"},
+                {"query": "a", "k": 3},
+            ):
+                with pytest.raises(TypeError):
+                    anything.search(**wrong)
+            for wrong in (
+                {"query": "a", "top_k": -1},
+                {"query": "a", "threshold": math.nan},
+                {"vector": [math.nan] * DIMENSION},
+                {"vector": []},
+                {"vector": [[1.0] * DIMENSION]},
+                {"vector": "a text"},
+            ):
+                with pytest.raises(ValueError):
+                    anything.search(**wrong)
+
+    def test_a_query_of_another_dimension_is_refused(self, store: VectorStore) -> None:
+        store.add(self.documents(2))
+        with self.no_call(store), pytest.raises(DimensionMismatchError) as caught:
+            store.search(vector=[1.0] * (DIMENSION + 1))
+        assert (caught.value.expected, caught.value.actual) == (DIMENSION, DIMENSION + 1)
+        other = self.new_store(embedder=TextEmbedder(DIMENSION + 2))
+        with self.no_call(other), pytest.raises(DimensionMismatchError):
+            other.search("query")
+
+    def test_a_query_of_zeros(self, store: VectorStore) -> None:
+        store.add(self.documents(2))
+        if self.metric == "cosine":
+            with self.no_call(store), pytest.raises(ValueError, match="zero"):
+                store.search(vector=[0.0] * DIMENSION)
+        else:
+            assert len(store.search(vector=[0.0] * DIMENSION)) == 2
+
+    def test_a_text_without_embedder_is_refused(self) -> None:
+        store = self.new_store()
+        store.add([self.document("a", embedding=vector_of("a"))])
+        with self.no_call(store), pytest.raises(ConfigurationError, match="embedder"):
+            store.search("query")
+        assert ids_of(store.search(vector=vector_of("a"))) == self.ids("a")
+
+    def _vectors(self) -> dict[str, Any]:
+        """Forty vectors: of one length, very short, long, close together, equal, opposite."""
+        vectors: dict[str, Any] = {}
+        for number in range(32):
+            scale = (1.0, 1.0, 1e-3, 50.0)[number % 4]
+            vectors[self.id(f"{number}")] = scale * vector_of(f"{number}")
+        close = vector_of("0")
+        for number in range(4):
+            nudge = np.zeros(DIMENSION, np.float32)
+            nudge[number] = 0.01
+            vectors[self.id(f"close-{number}")] = close + nudge
+        vectors[self.id("equal-1")] = vectors[self.id("equal-2")] = close.copy()
+        vectors[self.id("opposite")] = -close
+        vectors[self.id("double")] = 2 * close
+        return vectors

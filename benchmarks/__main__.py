@@ -1,0 +1,32 @@
+"""``python -m benchmarks [startup] [language] [search]``; without a name, all of them."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+
+import numpy as np
+
+from benchmarks import language, search, startup
+
+_PARTS = {"startup": startup.run, "language": language.run, "search": search.run}
+
+
+def main(names: list[str]) -> int:
+    """Run the named parts."""
+    unknown = [name for name in names if name not in _PARTS]
+    if unknown:
+        print(f"There is no benchmark {unknown[0]!r}; there are: {', '.join(_PARTS)}.")
+        return 2
+    print(
+        f"CPython {platform.python_version()}, numpy {np.__version__}, "
+        f"{os.cpu_count()} cores, {platform.machine()}"
+    )
+    for name in names or _PARTS:
+        _PARTS[name]()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

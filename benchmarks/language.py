@@ -1,0 +1,89 @@
+"""Reading, compiling and evaluating filters."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.timing import compare
+from vecstore import Expression, FilterError, compile_filter, dialect_names, parse
+
+_COMPARISONS = (1, 6, 60)
+_PYTHON = "a parse by Python itself"
+
+
+def _text(comparisons: int, serial: int) -> str:
+    parts = [
+        f"field{number} >= {serial} AND NOT (tag{number} == 'red' OR place{number} IN ['a', 'b'])"
+        for number in range(comparisons // 3)
+    ]
+    return " AND ".join(parts or [f"field >= {serial}"])
+
+
+def _python(text: str) -> str:
+    return (
+        text.replace(" AND ", " and ")
+        .replace(" OR ", " or ")
+        .replace("NOT ", "not ")
+        .replace(" IN ", " in ")
+    )
+
+
+def _reading(comparisons: int) -> dict[str, Callable[[], Any]]:
+    # Another number each time: parse() would find an equal text in its cache.
+    fresh = itertools.count()
+    same = _text(comparisons, 0)
+    python = _python(same)
+    return {
+        _PYTHON: lambda: ast.parse(python, mode="eval"),
+        "parse, a new text": lambda: parse(_text(comparisons, next(fresh))),
+        "parse, a text seen before": lambda: parse(same),
+    }
+
+
+def _walk(tree: Expression) -> int:
+    return sum(1 for _ in tree.walk())
+
+
+def _compiling(tree: Expression) -> dict[str, Callable[[], Any]]:
+    calls: dict[str, Callable[[], Any]] = {"a walk over the tree": lambda: _walk(tree)}
+    for name in dialect_names():
+        try:
+            compile_filter(tree, name)
+        except FilterError:
+            continue
+        calls[name] = lambda name=name: compile_filter(tree, name)
+    return calls
+
+
+def run() -> None:
+    """Three sizes of one kind of filter."""
+    for comparisons in _COMPARISONS:
+        compare(f"Parse, comparisons: {comparisons}", _reading(comparisons), baseline=_PYTHON)
+    tree = parse(_text(6, 0))
+    compare("Compile, comparisons: 6", _compiling(tree), baseline="a walk over the tree")
+
+    document = {"field0": 5, "tag0": "blue", "place0": "c", "field1": 5, "tag1": "blue"}
+    selected = tree.matcher()
+    assert selected(document)
+    compare(
+        "Evaluate for one document, comparisons: 6",
+        {
+            "Python written by hand": lambda: _by_hand(document),
+            "a matcher kept": lambda: selected(document),
+            "expression.matches": lambda: tree.matches(document),
+        },
+        baseline="Python written by hand",
+    )
+
+
+def _by_hand(metadata: dict[str, Any]) -> bool:
+    get = metadata.get
+    return (
+        get("field0", -1) >= 0
+        and not (get("tag0") == "red" or get("place0") in ("a", "b"))
+        and get("field1", -1) >= 0
+        and not (get("tag1") == "red" or get("place1") in ("a", "b"))
+    )

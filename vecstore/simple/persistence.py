@@ -149,7 +149,8 @@ def _parsed(data: bytes, name: str) -> Any:
     try:
         return json.loads(text, parse_constant=refuse)
     except json.JSONDecodeError as error:
-        if text.startswith("{") and not text.rstrip().endswith("}"):
+        end = len(text.rstrip())
+        if text.startswith("{") and (error.pos >= end or text[end - 1] != "}"):
             raise StoreFileError(
                 f"{name} is cut off: it ends in the middle, after {len(data):,} bytes"
             ) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 _NEEDED = {"typer", "rich"}
@@ -19,4 +20,8 @@ def main() -> None:
             f"vecstore: the command line needs {missing}, which is not installed.\n"
             "hint: pip install 'vecstore-dialects[cli]'"
         )
+    for stream in (sys.stdout, sys.stderr):
+        # What a terminal's encoding does not have is shown escaped, rather than not at all.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     app(prog_name="vecstore")

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 import vecstore
-from vecstore.cli import explain, filters, grep, index_search
+from vecstore.cli import dialects, explain, filters, grep, index_search
 from vecstore.cli.demo import run as demo
 
 _STOPPED = 130
@@ -70,8 +70,8 @@ _COMMANDS: list[tuple[str, Callable[..., None], str, str]] = [
     ("fmt", filters.fmt, filters.FMT_EXAMPLES, _ONE_FILTER),
     ("check", filters.check, filters.CHECK_EXAMPLES, _ONE_FILTER),
     ("compile", filters.compile, filters.COMPILE_EXAMPLES, _ONE_FILTER),
-    ("explain", explain.explain, explain.EXPLAIN_EXAMPLES, _BACKENDS),
-    ("dialects", explain.dialects, explain.DIALECTS_EXAMPLES, _BACKENDS),
+    ("explain", explain.explain, explain.EXAMPLES, _BACKENDS),
+    ("dialects", dialects.dialects, dialects.EXAMPLES, _BACKENDS),
     ("grep", grep.grep, grep.EXAMPLES, _DOCUMENTS),
     ("index", index_search.index, index_search.INDEX_EXAMPLES, _DOCUMENTS),
     ("search", index_search.search, index_search.SEARCH_EXAMPLES, _DOCUMENTS),

@@ -84,7 +84,5 @@ def load_embedder(name: str) -> Any:
     except Exception as error:
         raise CommandError(
             f"the embedder {name!r} cannot be loaded: {type(error).__name__}: {error}\n"
-            f"hint: try it with: python -c 'from {module_name} import {attribute}'"
+            f"hint: try it with: python -c 'import {module_name}'"
         ) from None
-    finally:
-        sys.path.remove(os.getcwd())

@@ -1,4 +1,4 @@
-"""`vecstore explain` and `vecstore dialects`: all backends beside each other."""
+"""`vecstore explain`: what one filter becomes on every backend."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 from typing import Annotated, Any
 
 import typer
-from rich import box
 from rich.console import Console
 from rich.rule import Rule
 from rich.table import Table
@@ -30,20 +29,12 @@ from vecstore.filter.convert import Compiled
 from vecstore.filter.normalize import simplify
 from vecstore.filter.op import LOGICAL
 
-EXPLAIN_EXAMPLES = """
+EXAMPLES = """
 [bold]Examples[/]
 
   vecstore explain "year >= 2020 AND NOT (lang IN ['de', 'fr'])"
 
   vecstore explain -d qdrant -d milvus "title > 'M'"
-"""
-
-DIALECTS_EXAMPLES = """
-[bold]Examples[/]
-
-  vecstore dialects
-
-  vecstore dialects --json | jq '.rows[] | select(.operators[0] == ">")'
 """
 
 
@@ -126,48 +117,6 @@ def rewrites(expression: Expression) -> list[str]:
     return steps
 
 
-def dialects(as_json: JsonOption = False) -> None:
-    """Show what each backend answers exactly, and what it refuses."""
-    from vecstore.dialects.matrix import Matrix, capability_matrix, shown_limit
-
-    with expected_errors(as_json):
-        matrix: Matrix = capability_matrix(dialect_names())
-    if as_json:
-        print_json(_matrix_object(matrix))
-        return
-    console = answers()
-    table = Table(box=box.SIMPLE_HEAD, title="What each dialect answers exactly",
-                  title_justify="left", title_style="bold")  # fmt: skip
-    table.add_column("operator", no_wrap=True)
-    table.add_column("value", style="dim")
-    for name in matrix.dialects:
-        table.add_column(name, justify="center")
-    for row in matrix.rows:
-        cells = [
-            Text("yes", "green") if cell else Text(f"no ({matrix.note_of(cell)})", "red")
-            for cell in row.cells
-        ]
-        table.add_row("  ".join(row.operators), row.values, *cells)
-    console.print(table)
-    for number, (name, refusal) in enumerate(matrix.notes, 1):
-        note = Table.grid(padding=(0, 1))
-        note.add_column(justify="right", width=5)
-        text = Text.assemble((name, "bold"), ": ", refusal.reason)
-        if refusal.remedy:
-            text.append(f"; {refusal.remedy}", "cyan")
-        note.add_row(Text(f"({number})", "red"), text)
-        console.print(note)
-    limits = Table(box=box.SIMPLE_HEAD, title="Limits of their own", title_justify="left",
-                   title_style="bold")  # fmt: skip
-    limits.add_column("at most")
-    for name in matrix.dialects:
-        limits.add_column(name, justify="right", no_wrap=True)
-    for label, numbers in matrix.limits:
-        limits.add_row(label, *map(shown_limit, numbers))
-    console.print()
-    console.print(limits)
-
-
 def _outcome(name: str, expression: Expression) -> Compiled | UnsupportedFilterError:
     try:
         return get_dialect(name)().compile(expression)
@@ -187,12 +136,12 @@ def _print_reading(console: Console, expression: Expression, steps: list[str]) -
     reading.add_column()
     reading.add_row("read as", Text(expression.to_text(), "bold"))
     normalized = expression.normalize()
-    if normalized == expression:
-        reading.add_row("rewritten", Text("nothing to rewrite", "dim"))
-    else:
+    if normalized != expression:
         reading.add_row("rewritten", Text(normalized.to_text(), "bold"))
-        for step in steps:
-            reading.add_row("", Text(step, "dim"))
+    elif not steps:
+        reading.add_row("rewritten", Text("nothing to rewrite", "dim"))
+    for step in steps:
+        reading.add_row("", Text(step, "dim"))
     console.print(reading)
 
 
@@ -208,27 +157,3 @@ def _query_text(compiled: Compiled, width: int) -> Text:
         text.append("\n" if number else "")
         text.append(line, "dim" if line.startswith("  ") and compiled.params else "")
     return text
-
-
-def _matrix_object(matrix: Any) -> dict[str, Any]:
-    return {
-        "dialects": list(matrix.dialects),
-        "rows": [
-            {
-                "operators": list(row.operators),
-                "values": row.values,
-                "answers": {cell.dialect: _cell_object(cell) for cell in row.cells},
-            }
-            for row in matrix.rows
-        ],
-        "limits": {
-            label: dict(zip(matrix.dialects, numbers, strict=True))
-            for label, numbers in matrix.limits
-        },
-    }
-
-
-def _cell_object(cell: Any) -> dict[str, Any]:
-    if cell.refusal is None:
-        return {"exact": True}
-    return {"exact": False, "reason": cell.refusal.reason, "remedy": cell.refusal.remedy}

@@ -23,6 +23,7 @@ from vecstore.cli.reading import (
     BYTE_ORDER_MARK,
     STDIN,
     BadLine,
+    FilterArgument,
     FilterFileOption,
     KeyOption,
     inner_object,
@@ -102,15 +103,15 @@ class Scan:
 
 
 def grep(
-    arguments: Annotated[
-        list[str],
+    argument: FilterArgument = None,
+    files: Annotated[
+        list[str] | None,
         typer.Argument(
-            metavar="FILTER [FILE]...",
+            metavar="FILE",
             show_default=False,
-            help="The filter, then JSON-lines files; without files, or for [bold]-[/], standard "
-            "input is read.",
+            help="JSON-lines files; without any, or for [bold]-[/], standard input is read.",
         ),
-    ],
+    ] = None,
     file: FilterFileOption = None,
     key: KeyOption = None,
     invert: Annotated[
@@ -129,7 +130,7 @@ def grep(
     Exits with 0 when a line was selected, 1 when none was, 2 when something could not be read.
     """
     with expected_errors(as_json):
-        expression, names = _inputs(arguments, file)
+        expression, names = _inputs(argument, files or [], file)
         scan = Scan(expression, key_path(key), invert)
     total = (
         _count(scan, names, as_json)
@@ -142,14 +143,16 @@ def grep(
         raise typer.Exit(NEGATIVE)
 
 
-def _inputs(arguments: list[str], file: Path | None) -> tuple[Expression, list[str]]:
+def _inputs(
+    argument: str | None, files: list[str], file: Path | None
+) -> tuple[Expression, list[str]]:
     """The filter, and the names of the files to read."""
-    if file is not None:
-        return read_filter(None, file), arguments or [STDIN]
-    argument, *names = arguments
-    if argument == STDIN and (not names or STDIN in names):
+    if file is not None:  # then the first argument is no filter, as with grep's own -f
+        names = files if argument is None else [argument, *files]
+        return read_filter(None, file), names or [STDIN]
+    if argument == STDIN and (not files or STDIN in files):
         raise typer.BadParameter("the filter and the lines cannot both come from standard input")
-    return read_filter(argument, None), names or [STDIN]
+    return read_filter(argument, None), files or [STDIN]
 
 
 def _print(scan: Scan, names: list[str], *, number: bool, as_json: bool) -> int:

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import typer
 from rich import box
 from rich.table import Table
-from rich.text import Text
 
 from vecstore.cli.embedders import EmbedderOption, load_embedder
 from vecstore.cli.output import (
@@ -57,7 +56,7 @@ def index(
     files: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILE...",
+            metavar="FILE",
             show_default=False,
             help="JSON-lines files, one document a line; [bold]-[/] reads standard input.",
         ),
@@ -174,7 +173,7 @@ def hits_table(found: list[Document]) -> Table:
     table.add_column("id", style="bold", overflow="fold", max_width=40)
     table.add_column("text", overflow="ellipsis", no_wrap=True)
     for document in found:
-        table.add_row(f"{document.score:.4f}", document.id, Text(first_line(document.text)))
+        table.add_row(f"{document.score:.4f}", first_line(document.id), first_line(document.text))
     return table
 
 

@@ -81,22 +81,23 @@ def _value(dialect: type[Dialect[Any]], option: str, text: str) -> Any:
     try:
         value = json.loads(text)
     except ValueError:
-        value = None
+        value = text
     collection = next((one for one in (tuple, frozenset, list, set) if one in takes), None)
     if isinstance(value, list) and collection is not None:
-        return collection(value)
-    if isinstance(value, dict) and Mapping in takes:
-        return value
-    if type(value) in takes and not isinstance(value, str):
-        return value
-    if str in takes:
-        return text
-    if collection is not None:
-        return collection(part.strip() for part in text.split(",") if part.strip())
+        # An inner list is the path of a nested key; what goes into a set must not change.
+        return collection(tuple(item) if isinstance(item, list) else item for item in value)
     if Mapping in takes:
+        if isinstance(value, dict):
+            return value
         pairs = [part.partition(":") for part in text.split(",") if part.strip()]
-        if all(colon for _, colon, _ in pairs):
+        if pairs and all(colon for _, colon, _ in pairs):
             return {key.strip(): item.strip() for key, _, item in pairs}
+    elif type(value) in takes and not isinstance(value, str):
+        return value
+    elif str in takes:
+        return text
+    elif collection is not None:
+        return collection(part.strip() for part in text.split(",") if part.strip())
     wanted = "true or false" if bool in takes else "a number" if int in takes else "key:type,..."
     raise CommandError(f"the option {option} takes {wanted}, not {text!r}")
 

@@ -196,6 +196,8 @@ class _Bar:
 
 def _to_json(value: Any) -> Any:
     """What json cannot write by itself: the neutral trees that some dialects compile to."""
+    if hasattr(value, "to_where"):
+        return value.to_where()
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in fields(value)}
     if hasattr(value, "tolist"):

@@ -8,25 +8,32 @@ with the dialect's own checks do. `vecstore dialects` shows these tables in a te
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from vecstore.dialects.base import Dialect
 from vecstore.dialects.registry import built_in_names, get_dialect
 from vecstore.errors import UnsupportedFilterError
 from vecstore.filter.ast import Expression, Key, Value
 from vecstore.filter.convert import Refusal
-from vecstore.filter.op import Op
-from vecstore.filter.values import Kind
+from vecstore.filter.op import MEMBERSHIPS, Op
 
-_SAMPLES: dict[Kind, Any] = {Kind.NUMBER: 1, Kind.STRING: "text", Kind.BOOL: True}
-_SCALARS = (Kind.NUMBER, Kind.STRING, Kind.BOOL)
-_GROUPS: tuple[tuple[tuple[Op, ...], tuple[Kind | None, ...]], ...] = (
+KEY = "key"
+_TIMESTAMP = "timestamp"
+_SAMPLES: dict[str, tuple[Any, ...]] = {
+    # 0 and 1 apart: an engine may take them for false and true.
+    "number": (2, 1, 0, -1.5),
+    "string": ("text", ""),
+    "bool": (True, False),
+    _TIMESTAMP: ("2024-01-01T00:00:00.000000Z",),
+}
+_SCALARS = ("number", "string", "bool")
+_GROUPS: tuple[tuple[tuple[Op, ...], tuple[str, ...]], ...] = (
     ((Op.EQ, Op.NE), _SCALARS),
     ((Op.IN, Op.NIN), _SCALARS),
-    ((Op.GT, Op.GTE, Op.LT, Op.LTE), (Kind.NUMBER, Kind.STRING)),
-    ((Op.ISNULL, Op.ISNOTNULL), (None,)),
+    ((Op.GT, Op.GTE, Op.LT, Op.LTE), ("number", "string", _TIMESTAMP)),
+    ((Op.ISNULL, Op.ISNOTNULL), ("any",)),
 )
 
 _LIMITS = (
@@ -38,21 +45,88 @@ _LIMITS = (
     ("max_atoms", "comparisons in a filter"),
 )
 
+State = Literal["yes", "declared", "mostly", "no"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A dialect with the options that make a difference to what it answers.
+
+    Attributes:
+        dialect: Its name.
+        options: Options it is made with.
+        declared: For a type of value, options that declare the key with it as well.
+    """
+
+    dialect: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    declared: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """The name and the options, as one would write them.
+
+        Example:
+            >>> Column("pinecone", {"layout": "exact"}).title
+            'pinecone layout=exact'
+        """
+        # A declaration says which keys, not which kind of dialect it is.
+        shown = [f"{name}={value}" for name, value in self.options.items() if name != "properties"]
+        return " ".join([self.dialect, *shown])
+
+    def make(self, value: str | None = None) -> Dialect[Any]:
+        """The dialect, with the key declared for a type of value when one is given."""
+        declared = self.declared.get(value, {}) if value is not None else {}
+        return get_dialect(self.dialect)(**{**self.options, **declared})
+
+
+_WITH_LAYOUTS: dict[str, tuple[Column, ...]] = {
+    "milvus": (Column("milvus"), Column("milvus", {"tags": None})),
+    "pinecone": (Column("pinecone"), Column("pinecone", {"layout": "exact"})),
+    "qdrant": (Column("qdrant", declared={_TIMESTAMP: {"datetimes": {KEY}}}),),
+    "weaviate": (
+        Column(
+            "weaviate",
+            declared={
+                "number": {"numbers": {KEY}},
+                "string": {"texts": {KEY}},
+                _TIMESTAMP: {"texts": {KEY}},
+            },
+        ),
+        Column(
+            "weaviate",
+            {"layout": "plain", "properties": {"other": "text"}},
+            declared={
+                "number": {"properties": {KEY: "number"}},
+                "string": {"properties": {KEY: "text"}},
+                "bool": {"properties": {KEY: "boolean"}},
+                _TIMESTAMP: {"properties": {KEY: "text"}},
+                "any": {"properties": {KEY: "text"}},
+            },
+        ),
+    ),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One dialect's answer to one kind of comparison; ``refusal`` is None when it is exact."""
+    """One dialect's answer to one kind of comparison.
+
+    Attributes:
+        dialect: Its name.
+        state: ``"yes"``: exact; ``"declared"``: exact where the key is declared; ``"mostly"``:
+            exact but for some values or keys; ``"no"``: refused.
+        refusal: What is said where it refuses.
+    """
 
     dialect: str
-    refusal: Refusal | None
-
-    def __bool__(self) -> bool:
-        return self.refusal is None
+    state: State
+    refusal: Refusal | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Operators with one kind of value, and a cell for each dialect."""
+    """Operators with one type of value, and a cell for each column."""
 
     operators: tuple[str, ...]
     values: str
@@ -64,26 +138,31 @@ class Matrix:
     """Dialect by operator by value type, and the limits of each dialect.
 
     Attributes:
-        dialects: The columns.
+        columns: Dialects, one of them more than once where an option makes a difference.
         rows: What is answered, what refused.
-        limits: What is measured, with one number (or None for no limit) for each dialect.
+        limits: What is measured, with one number (or None for no limit) for each column.
         notes: The refusals, each once, in order of appearance; cells are numbered by it.
     """
 
-    dialects: tuple[str, ...]
+    columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     limits: tuple[tuple[str, tuple[int | None, ...]], ...]
     notes: tuple[tuple[str, Refusal], ...]
 
     def note_of(self, cell: Cell) -> int | None:
-        """The number of the note that explains a refusal, from 1; None for an exact answer."""
+        """The number of the note that belongs to a cell, from 1; None where it needs none."""
         if cell.refusal is None:
             return None
         return self.notes.index((cell.dialect, cell.refusal)) + 1
 
+    def text_of(self, cell: Cell) -> str:
+        """A cell in words, with the number of its note: ``no (2)``."""
+        number = self.note_of(cell)
+        return cell.state if number is None else f"{cell.state} ({number})"
+
 
 def capability_matrix(names: Iterable[str] | None = None) -> Matrix:
-    """Ask each dialect, with its default options, what it answers.
+    """Ask each dialect what it answers.
 
     Args:
         names: Dialects to ask; our own when left out.
@@ -93,43 +172,47 @@ def capability_matrix(names: Iterable[str] | None = None) -> Matrix:
 
     Example:
         >>> matrix = capability_matrix(["pgvector"])
-        >>> matrix.rows[0].operators, matrix.rows[0].values, bool(matrix.rows[0].cells[0])
-        (('==', '!='), 'number', True)
+        >>> row = matrix.rows[0]
+        >>> row.operators, row.values, matrix.text_of(row.cells[0])
+        (('==', '!='), 'number', 'yes')
     """
-    listed = tuple(built_in_names() if names is None else names)
-    dialects = [get_dialect(name)() for name in listed]
-    rows = [row for operators, kinds in _GROUPS for kind in kinds
-            for row in _rows(dialects, operators, kind)]  # fmt: skip
-    nested = Expression(Op.EQ, Key("outer", "inner"), Value(1))
-    rows.append(Row(("outer.inner",), "nested key", _cells(dialects, nested)))
-    rows.append(Row(('"odd key!"',), "quoted key", tuple(map(_odd_keys, dialects))))
+    listed = built_in_names() if names is None else list(names)
+    columns = tuple(
+        [column for name in listed for column in _WITH_LAYOUTS.get(name, (Column(name),))]
+    )
+    rows = [row for operators, values in _GROUPS for value in values
+            for row in _rows(columns, operators, value)]  # fmt: skip
+    nested = Expression(Op.EQ, Key("outer", "inner"), Value("text"))
+    rows.append(Row(("outer.inner",), "nested key", _cells(columns, [nested], None)))
+    rows.append(Row(('"odd key!"',), "quoted key", tuple(map(_odd_keys, columns))))
     notes = dict.fromkeys(
-        (cell.dialect, cell.refusal)
-        for row in rows
-        for cell in row.cells
-        if cell.refusal is not None
+        [
+            (cell.dialect, cell.refusal)
+            for row in rows
+            for cell in row.cells
+            if cell.refusal is not None
+        ]
     )
-    limits = tuple(
-        (label, tuple(getattr(dialect.capabilities, name) for dialect in dialects))
-        for name, label in _LIMITS
-    )
-    return Matrix(listed, tuple(rows), limits, tuple(notes))
+    capabilities = [column.make().capabilities for column in columns]
+    limits = {label: tuple([getattr(one, name) for one in capabilities])
+              for name, label in _LIMITS}  # fmt: skip
+    known = tuple([row for row in limits.items() if any(limit is not None for limit in row[1])])
+    return Matrix(columns, tuple(rows), known, tuple(notes))
 
 
 def markdown(matrix: Matrix) -> str:
     """The page docs/dialects.md."""
-    head = "| operator | value |" + "".join(f" {name} |" for name in matrix.dialects)
-    table = [head, "|---|---|" + "---|" * len(matrix.dialects)]
+    titles = "".join(f" {column.title} |" for column in matrix.columns)
+    bars = "---|" * len(matrix.columns)
+    table = [f"| operator | value |{titles}", f"|---|---|{bars}"]
     for row in matrix.rows:
         operators = " ".join(f"`{operator}`" for operator in row.operators)
-        cells = "".join(f" {_markdown_cell(matrix, cell)} |" for cell in row.cells)
+        cells = "".join(f" {matrix.text_of(cell)} |" for cell in row.cells)
         table.append(f"| {operators} | {row.values} |{cells}")
-    limits = ["| limit |" + "".join(f" {name} |" for name in matrix.dialects),
-              "|---|" + "---|" * len(matrix.dialects)]  # fmt: skip
-    limits += [
-        f"| {label} |" + "".join(f" {shown_limit(number)} |" for number in numbers)
-        for label, numbers in matrix.limits
-    ]
+    limits = [f"| at most |{titles}", f"|---|{bars}"]
+    for label, numbers in matrix.limits:
+        cells = "".join(f" {shown_limit(number)} |" for number in numbers)
+        limits.append(f"| {label} |{cells}")
     notes = []
     for number, (name, refusal) in enumerate(matrix.notes, 1):
         instead = f" Instead: {refusal.remedy}." if refusal.remedy else ""
@@ -149,43 +232,58 @@ def shown_limit(number: int | None) -> str:
     return "2^53 - 1" if number == 2**53 - 1 else f"{number:,}"
 
 
-def _rows(dialects: list[Dialect[Any]], operators: tuple[Op, ...], kind: Kind | None) -> list[Row]:
+def samples(op: Op, value: str) -> list[Expression]:
+    """Comparisons of that operator with values of that type."""
+    if value == "any":
+        return [Expression(op, Key(KEY))]
+    return [
+        Expression(op, Key(KEY), Value([literal] if op in MEMBERSHIPS else literal))
+        for literal in _SAMPLES[value]
+    ]
+
+
+def _rows(columns: tuple[Column, ...], operators: tuple[Op, ...], value: str) -> list[Row]:
     """One row for operators that every dialect treats alike, otherwise one for each."""
-    values = "any" if kind is None else kind.value
-    answers = {op: _cells(dialects, _sample(op, kind)) for op in operators}
+    answers = {op: _cells(columns, samples(op, value), value) for op in operators}
     if len(set(answers.values())) == 1:
-        return [Row(tuple(op.symbol for op in operators), values, answers[operators[0]])]
-    return [Row((op.symbol,), values, cells) for op, cells in answers.items()]
+        return [Row(tuple([op.symbol for op in operators]), value, answers[operators[0]])]
+    return [Row((op.symbol,), value, cells) for op, cells in answers.items()]
 
 
-def _sample(op: Op, kind: Kind | None) -> Expression:
-    if kind is None:
-        return Expression(op, Key("key"))
-    sample = _SAMPLES[kind]
-    return Expression(op, Key("key"), Value([sample] if op in (Op.IN, Op.NIN) else sample))
+def _cells(
+    columns: tuple[Column, ...], filters: list[Expression], value: str | None
+) -> tuple[Cell, ...]:
+    return tuple([_answer(column, filters, value) for column in columns])
 
 
-def _cells(dialects: list[Dialect[Any]], filter: Expression) -> tuple[Cell, ...]:
-    return tuple([_answer(dialect, filter) for dialect in dialects])
+def _answer(column: Column, filters: list[Expression], value: str | None) -> Cell:
+    refusals = _refusals(column.make(), filters)
+    if not refusals:
+        return Cell(column.dialect, "yes")
+    if value in column.declared:
+        left = _refusals(column.make(value), filters)
+        if not left:
+            return Cell(column.dialect, "declared", refusals[0])
+        refusals = left
+    return Cell(column.dialect, "mostly" if len(refusals) < len(filters) else "no", refusals[0])
 
 
-def _answer(dialect: Dialect[Any], filter: Expression) -> Cell:
-    try:
-        dialect.convert(filter)
-    except UnsupportedFilterError as error:
-        return Cell(dialect.name, Refusal(error.reason, error.remedy))
-    return Cell(dialect.name, None)
+def _refusals(dialect: Dialect[Any], filters: list[Expression]) -> list[Refusal]:
+    refused = []
+    for filter in filters:
+        try:
+            dialect.convert(filter)
+        except UnsupportedFilterError as error:
+            refused.append(Refusal(error.reason, error.remedy))
+    return refused
 
 
-def _odd_keys(dialect: Dialect[Any]) -> Cell:
+def _odd_keys(column: Column) -> Cell:
     """Whether there are names that the engine cannot address, whichever they are."""
-    rule = dialect.capabilities.key_rule
-    return Cell(dialect.name, None if rule is None else rule.refusal)
-
-
-def _markdown_cell(matrix: Matrix, cell: Cell) -> str:
-    number = matrix.note_of(cell)
-    return "yes" if number is None else f"no ({number})"
+    rule = column.make().capabilities.key_rule
+    if rule is None:
+        return Cell(column.dialect, "yes")
+    return Cell(column.dialect, "mostly", rule.refusal)
 
 
 _PAGE = """\
@@ -199,7 +297,14 @@ dialects themselves, and `vecstore dialects` prints it in a terminal. For one fi
 ## What is answered exactly
 
 AND, OR, NOT and parentheses work everywhere. A list in a document is compared element by element,
-so the rows for `==` and `IN` speak of lists as well. A number in parentheses leads to the notes.
+so the rows for `==` and `IN` speak of lists as well. A timestamp is a string in the canonical form
+that dates and times are stored in. A column with an option in its title is the dialect made with
+that option.
+
+- *yes*: the same documents as everywhere.
+- *declared*: yes, for keys that the dialect is told of; the note says how.
+- *mostly*: yes, but for some values or keys, which the note names.
+- *no*: refused. The numbers lead to the notes.
 
 {table}
 

@@ -1,0 +1,165 @@
+"""The command as a program: started anew, with pipes, signals and missing packages."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import vecstore
+from tests.cli.conftest import Run
+
+COMMAND = [sys.executable, "-m", "vecstore.cli"]
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def start(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100", "TERM": "xterm"}
+    return subprocess.Popen([*COMMAND, *arguments], env=environment, **{**streams, **options})
+
+
+def test_the_console_script_is_this_command() -> None:
+    script = Path(sys.executable).with_name("vecstore")
+    done = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"vecstore {vecstore.__version__}\n"
+
+
+@pytest.mark.parametrize("missing", ["typer", "rich"])
+def test_without_the_extra_the_command_says_what_to_install(missing: str) -> None:
+    code = (
+        "import sys; sys.argv = ['vecstore', '--version']; "
+        f"sys.modules[{missing!r}] = None; from vecstore.cli import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert done.stdout == ""
+    assert done.stderr == (
+        f"vecstore: the command line needs {missing}, which is not installed.\n"
+        "hint: pip install 'vecstore-dialects[cli]'\n"
+    )
+
+
+def test_a_filter_command_loads_no_numpy_and_no_client() -> None:
+    code = (
+        "import sys; sys.argv = ['vecstore', 'compile', '-d', 'pgvector', 'a == 1']\n"
+        "from vecstore.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as end: assert not end.code\n"
+        "loaded = {'numpy', 'psycopg', 'qdrant_client', 'pymilvus', 'wordllama'} & set(sys.modules)\n"
+        "assert not loaded, loaded"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True)
+
+
+def test_help_lists_every_command_and_each_has_an_example(run: Run) -> None:
+    outcome = run("--help")
+    assert outcome.code == 0
+    for name in (
+        "parse", "fmt", "check", "compile", "explain", "dialects", "grep", "index", "search", "demo",
+    ):  # fmt: skip
+        assert f" {name} " in outcome.out
+        shown = run(name, "--help").out
+        assert f"vecstore {name}" in shown.partition("Examples")[2]
+        assert "--json" in shown
+    assert "--install-completion" in outcome.out
+
+
+def test_a_wrong_command_line_is_code_2(run: Run) -> None:
+    for arguments in ((), ("nonsense",), ("fmt", "--nonsense", "a == 1"), ("fmt", "a == 1", "b")):
+        assert run(*arguments).code == 2
+    assert "No such command" in run("nonsense").err
+
+
+def test_completion_offers_dialects(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = subprocess.run(
+        COMMAND,
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "_VECSTORE_COMPLETE": "complete_bash",
+            "COMP_WORDS": "vecstore compile -d p",
+            "COMP_CWORD": "3",
+        },
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.split() == ["pgvector", "pinecone"]
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "docs.jsonl").write_bytes(b'{"k": 1}\n' * 200_000)
+    with start("grep", "k == 1", str(tmp_path / "docs.jsonl")) as grep:
+        assert grep.stdout is not None
+        assert grep.stderr is not None
+        assert grep.stdout.readline() == b'{"k": 1}\n'
+        grep.stdout.close()
+        assert grep.stderr.read() == b""
+    assert grep.returncode == 128 + signal.SIGPIPE
+
+
+def test_matches_of_an_endless_input_come_out_before_it_ends() -> None:
+    # A terminal shows each line as soon as it is found.
+    ours, theirs = pty.openpty()
+    with start("grep", "k == 1", stdout=theirs) as grep:
+        os.close(theirs)
+        assert grep.stdin is not None
+        grep.stdin.write(b'{"k": 1}\n')
+        grep.stdin.flush()
+        assert os.read(ours, 100) == b'{"k": 1}\r\n'
+    assert grep.returncode == 0
+    os.close(ours)
+
+
+def test_ctrl_c_ends_without_a_traceback() -> None:
+    with start("grep", "k == 1") as grep:
+        assert grep.stdin is not None
+        assert grep.stderr is not None
+        grep.stdin.write(b"no JSON\n")
+        grep.stdin.flush()
+        assert grep.stderr.readline()  # so it has begun to read
+        grep.send_signal(signal.SIGINT)
+        assert grep.stderr.read() == b""
+    assert grep.returncode == 128 + signal.SIGINT
+
+
+def test_output_that_cannot_be_encoded_is_escaped() -> None:
+    done = subprocess.run(
+        [*COMMAND, "fmt", "a == 'é'"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+        capture_output=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"a == '\\xe9'\n", b"")
+
+
+def test_progress_is_shown_on_a_terminal_only(tmp_path: Path) -> None:
+    (tmp_path / "docs.jsonl").write_text('{"text": "a"}\n' * 3, "utf-8")
+    (tmp_path / "one.py").write_text("def embed(texts): return [[1.0] for _ in texts]\n", "utf-8")
+    arguments = ["index", "docs.jsonl", "-e", "one:embed", "--force", "-o", "s.json"]
+    with start(*arguments, cwd=tmp_path) as plain:
+        out, err = plain.communicate()
+    assert (plain.returncode, err) == (0, b"")
+    assert out.startswith(b"3 documents")
+
+    ours, theirs = pty.openpty()
+    with start(*arguments, cwd=tmp_path, stderr=theirs) as shown:
+        os.close(theirs)
+        seen = b"".join(iter(lambda: _read(ours), b""))
+    assert shown.returncode == 0
+    os.close(ours)
+    assert b"Embedding" in seen
+    assert b"3/3" in seen
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 4096)
+    except OSError:  # how Linux says that the other end was closed
+        return b""

@@ -1,0 +1,108 @@
+"""explain and dialects: all backends beside each other."""
+
+from __future__ import annotations
+
+import pytest
+
+import vecstore
+from tests.cli.conftest import Run
+from vecstore.cli.explain import rewrites
+
+FILTER = "year >= 2020 AND NOT (lang IN ['de', 'fr'] OR title < 'M')"
+
+
+def test_explain_shows_every_dialect_and_what_was_rewritten(run: Run) -> None:
+    outcome = run("explain", FILTER)
+    assert (outcome.code, outcome.err) == (0, "")
+    for name in vecstore.dialect_names():
+        assert f"\n{name} " in outcome.out
+    assert "year >= 2020 AND lang NOT IN ['de', 'fr'] AND title >= 'M'" in outcome.out
+    assert "NOT title < 'M'  ->  title >= 'M'" in outcome.out
+    assert 'COLLATE "C"' in outcome.out  # PostgreSQL's own query
+    # A refusal stands where the query would, under the operator as it was written.
+    assert "qdrant cannot answer < on key title" in outcome.out
+    lines = outcome.out.splitlines()
+    caret = next(number for number, line in enumerate(lines) if set(line.strip()) == {"^"})
+    assert lines[caret - 1][lines[caret].index("^") :].startswith("title < 'M'")
+
+
+def test_explain_gives_json(run: Run) -> None:
+    answer = run("explain", "--json", FILTER).json
+    assert answer["text"] == vecstore.parse(FILTER).to_text()
+    assert answer["normalized"] == vecstore.parse(FILTER).normalize().to_text()
+    assert set(answer["dialects"]) == set(vecstore.dialect_names())
+    compiled = vecstore.compile_filter(FILTER, "pgvector")
+    assert answer["dialects"]["pgvector"]["query"] == compiled.query
+    assert answer["dialects"]["qdrant"]["refused"]["key"] == "title"
+
+
+def test_explain_only_some(run: Run) -> None:
+    answer = run("explain", "--json", "-d", "pgvector", "-d", "milvus", "a == 1").json
+    assert list(answer["dialects"]) == ["pgvector", "milvus"]
+    outcome = run("explain", "-d", "pgvectr", "a == 1")
+    assert outcome.code == 2
+    assert "did you mean 'pgvector'?" in outcome.err
+
+
+def test_explain_of_a_fault_is_an_error(run: Run) -> None:
+    outcome = run("explain", "a ==")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "^" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("filter", "steps"),
+    [
+        ("a == 1 AND b > 2", []),
+        ("NOT a == 1", ["NOT a == 1  ->  a != 1"]),
+        ("NOT (a == 1 AND NOT b > 2)", ["NOT a == 1  ->  a != 1"]),
+        (
+            "a == 1 AND a == 1",
+            ["1 comparison left out: said twice, or the same for every document"],
+        ),
+        (
+            "a == 1 AND b NOT IN [] AND (a == 1 OR c IN [])",
+            ["3 comparisons left out: said twice, or the same for every document"],
+        ),
+        ("a IN []", ["the filter selects no document, whatever is in it"]),
+        ("NOT (a IN [])", ["the filter selects every document, whatever is in it"]),
+    ],
+)
+def test_rewrites(filter: str, steps: list[str]) -> None:
+    assert rewrites(vecstore.parse(filter)) == steps
+
+
+@pytest.mark.parametrize("filter", ["a IN []", "a NOT IN []"])
+def test_explain_of_a_constant(run: Run, filter: str) -> None:
+    outcome = run("explain", filter)
+    assert outcome.code == 0
+    assert "whatever is in it" in outcome.out
+
+
+@pytest.mark.parametrize("width", ["40", "80", "100", "200"])
+def test_the_table_of_dialects_is_whole_at_every_width(
+    run: Run, monkeypatch: pytest.MonkeyPatch, width: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    outcome = run("dialects")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "…" not in outcome.out
+    titles = " ".join(outcome.out.split())
+    for name in vecstore.dialect_names():
+        assert name in titles
+    assert "✓ if" in outcome.out
+    assert "✗" in outcome.out
+
+
+def test_dialects_gives_json(run: Run) -> None:
+    answer = run("dialects", "--json").json
+    assert {title.partition(" ")[0] for title in answer["dialects"]} == set(
+        vecstore.dialect_names()
+    )
+    ordering = next(
+        row for row in answer["rows"] if ">" in row["operators"] and row["values"] == "string"
+    )
+    assert ordering["answers"]["pgvector"] == {"answer": "yes"}
+    assert ordering["answers"]["qdrant"]["answer"] == "no"
+    assert ordering["answers"]["qdrant"]["reason"]
+    assert answer["limits"]["numbers are exact up to"]["qdrant"] == 2**53 - 1

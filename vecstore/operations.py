@@ -197,8 +197,13 @@ class StoreOperations(StoreHooks):
         )
 
     def _scanned(self, documents: Iterable[Document]) -> Iterator[Document]:
-        for document in documents:
+        found = iter(documents)
+        while True:
+            # Before the engine is asked for more: a closed one has errors of its own.
             self._check_open()
+            document = next(found, None)
+            if document is None:
+                return
             yield document
 
     def _perform_clear(self, call: ClearCall) -> None:

@@ -98,7 +98,7 @@ class Pgvector(Dialect[SqlPart]):
 
     def all_of(self, parts: list[SqlPart]) -> SqlPart:
         """``(a AND b ...)``."""
-        return joined(parts, " AND ")
+        return joined(_with_few_scans(parts), " AND ")
 
     def any_of(self, parts: list[SqlPart]) -> SqlPart:
         """``(a OR b ...)``."""
@@ -217,3 +217,29 @@ class Pgvector(Dialect[SqlPart]):
 
 
 _CAPABILITIES = Capabilities(max_depth=1_000)
+_MOST_SCANS = 64
+
+
+def _with_few_scans(parts: list[SqlPart]) -> list[SqlPart]:
+    """Keep the conditions of an AND from multiplying the work of a GIN index.
+
+    PostgreSQL answers all ``@> ANY`` of an AND in one go, scanning the index once for every
+    combination of their elements: 2 ** n times for n equalities. Past a few, the longer lists are
+    hidden from the index by IS TRUE, and tested on the rows that the shorter ones find.
+    """
+    lengths = {number: _containment(part) for number, part in enumerate(parts)}
+    scans, kept = 1, list(parts)
+    for number in sorted((one for one in lengths if lengths[one]), key=lengths.__getitem__):
+        if scans > 1 and scans * lengths[number] > _MOST_SCANS:
+            kept[number] = ["(", *parts[number], ") IS TRUE"]
+        else:
+            scans *= lengths[number]
+    return kept
+
+
+def _containment(part: SqlPart) -> int:
+    """How many elements the list of a plain ``@> ANY`` has; 0 for any other condition."""
+    match part:
+        case [*_, str(before), Bound(list(elements), _), ")"] if before.endswith(" @> ANY("):
+            return 0 if part[0] == "(" else len(elements)
+    return 0

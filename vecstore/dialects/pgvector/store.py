@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from vecstore.calls import Batch, Selection
@@ -228,7 +229,9 @@ class PgvectorStore(VectorStore):
                 )
             cursor.execute("SELECT pg_advisory_xact_lock(hashtext('vecstore schema'))")
             create_vector_index(cursor, self._spec, self.dimension)
-            self._facts = read_table(cursor, self._spec)
+            facts = read_table(cursor, self._spec)
+            assert facts is not None
+            self._take(facts)
 
     # --- the table ---------------------------------------------------------------------------
 
@@ -257,19 +260,8 @@ class PgvectorStore(VectorStore):
                 f"{self._dimension}; use the embedder it was filled with, or another table"
             )
         self._facts = facts
-        limits = self.capabilities
-        self.capabilities = StoreCapabilities(
-            metrics=limits.metrics,
-            exact_topk=facts.indexed is None,
-            conflict_atomic=True,
-            batch_atomic=True,
-            filtered_count=True,
-            max_id_bytes=limits.max_id_bytes,
-            id_charset=facts.id_charset,
-            max_text_bytes=limits.max_text_bytes,
-            max_metadata_bytes=limits.max_metadata_bytes,
-            max_dimension=limits.max_dimension,
-            max_batch=limits.max_batch,
+        self.capabilities = replace(
+            self.capabilities, exact_topk=facts.indexed is None, id_charset=facts.id_charset
         )
 
     def _ready(self, cursor: Cursor[Any]) -> bool:
@@ -288,11 +280,7 @@ class PgvectorStore(VectorStore):
             self._ready(cursor)
         elif self.dimension is None:
             assert self._facts is not None
-            self._facts = TableFacts(
-                dimension=dimension,
-                id_charset=self._facts.id_charset,
-                indexed=self._facts.indexed,
-            )
+            self._facts = replace(self._facts, dimension=dimension)
         check_dimension(dimension, self.dimension, "a document")
 
     # --- the hooks ---------------------------------------------------------------------------

@@ -203,18 +203,19 @@ class TestRestarts:
             from vecstore import Document
             from vecstore.dialects.pgvector.store import PgvectorStore
             store = PgvectorStore(sys.argv[1], create=True, dimension=8)
-            print("ready", flush=True)
             for n in range(1_000_000):
-                store.add([Document("t" * 500, {"batch": n}, id=f"{n}-{m}", embedding=[1, m] * 4) for m in range(500)])
+                store.add([Document("t" * 500, {"batch": f"{sys.argv[2]}-{n}"}, id=f"{sys.argv[2]}-{n}-{m}", embedding=[1, m] * 4) for m in range(500)])
+                print(n, flush=True)
             """
         )
         for round_number in range(3):
             writer = subprocess.Popen(
-                [sys.executable, "-c", program, own_server.get_uri()], stdout=subprocess.PIPE
+                [sys.executable, "-c", program, own_server.get_uri(), str(round_number)],
+                stdout=subprocess.PIPE,
             )
             assert writer.stdout is not None
-            writer.stdout.readline()
-            time.sleep(0.35 + 0.1 * round_number)
+            writer.stdout.readline()  # one batch is in; the next is on its way
+            time.sleep(0.03 * round_number)
             writer.send_signal(signal.SIGKILL)
             writer.wait()
             writer.stdout.close()

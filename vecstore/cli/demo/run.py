@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from vecstore.simple.store import SimpleVectorStore
 
 _SHOWN = "asyncio.tasks.wait_for"
-_SQL_OF = 4  # the search whose SQL is short enough to be read, and shows nested keys
+_SQL_OF = 3  # the search whose SQL is short enough to be read, and shows nested keys
 
 EXAMPLES = """
 [bold]Examples[/]

@@ -40,15 +40,15 @@ SEARCHES = (
         "a list and a range",
     ),
     Search(
-        "send an e-mail message through a server",
-        "deprecated IS NULL AND NOT (kind == 'module' OR async == true)",
-        "what is absent, and a negated OR",
-    ),
-    Search(
         "find the files whose names match a pattern",
         "package.name NOT IN ['distutils', 're', 'tkinter'] AND package.depth <= 2 "
         'AND source."first line" <= 200',
         "nested keys, one of them with a space",
+    ),
+    Search(
+        "send an e-mail message through a server",
+        "deprecated IS NULL AND NOT (kind == 'module' OR async == true)",
+        "what is absent, and a negated OR",
     ),
     Search(
         "open a network connection to a host",

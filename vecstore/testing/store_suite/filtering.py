@@ -74,7 +74,7 @@ class Filtering(StoreSuiteBase):
         wanted = oracle(tree, library.rows)
         for filter in (tree, text, f"WHERE {text}", Group(tree), Group(Group(tree))):
             self._check(library, filter, wanted)
-            request = SearchRequest(vector=library.query, top_k=self._all, filter=filter)
+            request = SearchRequest(vector=library.query, top_k=self.most_found, filter=filter)
             assert {document.id for document in library.store.search(request)} == wanted
 
     def test_what_is_no_filter_is_refused(self, library: Library) -> None:
@@ -158,10 +158,6 @@ class Filtering(StoreSuiteBase):
 
     # --- comparing --------------------------------------------------------------------------
 
-    @property
-    def _all(self) -> int:
-        return min(1_000, self.capabilities.max_top_k or 1_000)
-
     def _compare(self, library: Library, filters: Iterable[Expression]) -> None:
         """Every filter through every method that reads; at least one of them must be answered."""
         __tracebackhide__ = True
@@ -179,7 +175,7 @@ class Filtering(StoreSuiteBase):
             found = {document.id for document in store.get(filter=filter)}
             scanned = [document.id for document in store.scan(filter, batch_size=50)]
             counted = store.count(filter)
-            searched = store.search(vector=library.query, top_k=self._all, filter=filter)
+            searched = store.search(vector=library.query, top_k=self.most_found, filter=filter)
         except FilterError as error:
             raise AssertionError(f"{self._shown(filter)} was refused: {error}") from error
         self._same(filter, found, wanted, rows, "get")
@@ -188,10 +184,10 @@ class Filtering(StoreSuiteBase):
         assert counted == len(wanted), f"count({self._shown(filter)})"
         hits = {document.id for document in searched}
         assert len(hits) == len(searched), f"search({self._shown(filter)}): a document twice"
-        if len(wanted) <= self._all:
+        if len(wanted) <= self.most_found:
             self._same(filter, hits, wanted, rows, "search")
         else:
-            assert len(hits) == self._all, f"search({self._shown(filter)})"
+            assert len(hits) == self.most_found, f"search({self._shown(filter)})"
             assert hits <= wanted, f"search({self._shown(filter)})"
 
     def _same(

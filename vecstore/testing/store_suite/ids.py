@@ -136,11 +136,6 @@ class Ids(StoreSuiteBase):
             assert "id_charset" in str(caught.value) or "max_id_bytes" in str(caught.value)
         assert store.count() == 0
 
-    @property
-    def most_found(self) -> int:
-        """How many documents a search can return at most."""
-        return self.capabilities.max_top_k or 1_000_000
-
     def _possible(self, ids: tuple[str, ...]) -> list[str]:
         limits = self.capabilities
         longest = limits.max_id_bytes or 1_000_000

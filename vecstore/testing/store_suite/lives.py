@@ -147,7 +147,10 @@ class _Life:
 
     def search(self) -> None:
         filter = self.cases.filter(2) if self.random.random() < 0.7 else None
-        top_k, query = self.random.choice([1, 3, 100]), vector_of(f"{self.random.randint(0, 99)}")
+        top_k, query = (
+            self.random.choice([1, 3, self.suite.most_found]),
+            vector_of(f"{self.random.randint(0, 99)}"),
+        )
         self.log.append(f"search(top_k={top_k}, filter={filter})")
         matching = self._matching(filter)
         exact = self.suite.scores(query, {id: self.held[id].embedding for id in matching})  # type: ignore[misc]

@@ -123,7 +123,7 @@ class Threads(StoreSuiteBase):
 
 def _version(id: str, thread: int, version: int) -> Document:
     """A document all of whose parts tell the same version."""
-    metadata = {"thread": thread, "version": version, "again": {"version": [version]}}
+    metadata = {"thread": thread, "version": version, "again": [version, thread]}
     return Document(f"{id} {thread} {version}", metadata, id, _vector(thread, version))
 
 
@@ -141,7 +141,7 @@ def _consistent(documents: Iterable[Document]) -> None:
         assert one.text == f"{one.id} {thread} {version}", (
             f"{one.id!r}: the text of another version"
         )
-        assert one.metadata["again"] == {"version": [version]}
+        assert one.metadata["again"] == [version, thread]
         if one.embedding is not None:
             assert np.allclose(one.embedding, _vector(thread, version), atol=1e-5), (
                 f"{one.id!r}: the vector of another version"

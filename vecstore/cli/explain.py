@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
@@ -16,6 +15,7 @@ from vecstore.cli.options import complete_dialect
 from vecstore.cli.output import (
     JsonOption,
     answers,
+    compact_json,
     error_object,
     error_text,
     expected_errors,
@@ -146,12 +146,10 @@ def _print_reading(console: Console, expression: Expression, steps: list[str]) -
 
 
 def _query_text(compiled: Compiled, width: int) -> Text:
-    """The native query; an object that fits one line stands on one line."""
+    """The native query, in as few lines as it takes."""
     native = compiled.native
-    if isinstance(native, dict | list) and not compiled.params:
-        line = json.dumps(native, ensure_ascii=False)
-        if len(line) <= width:
-            return Text(line)
+    if isinstance(native, dict | list) or hasattr(native, "to_where"):
+        return Text(compact_json(native, width))
     text = Text()
     for number, line in enumerate(str(compiled).split("\n")):
         text.append("\n" if number else "")

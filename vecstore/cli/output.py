@@ -56,6 +56,39 @@ def print_json(value: Any) -> None:
     print_plain(json.dumps(value, ensure_ascii=False, indent=2, default=_to_json))
 
 
+def compact_json(value: Any, width: int) -> str:
+    """JSON in few lines: what fits into one line stands on one.
+
+    Example:
+        >>> print(compact_json({"must": [{"key": "a"}, {"key": "b"}]}, 24))
+        {
+          "must": [
+            {"key": "a"},
+            {"key": "b"}
+          ]
+        }
+    """
+    return _compact(value.to_where() if hasattr(value, "to_where") else value, width, 0, 0)
+
+
+def _compact(value: Any, width: int, indent: int, before: int) -> str:
+    """The text of a value whose lines are indented, with so much before it on its first line."""
+    line = json.dumps(value, ensure_ascii=False, default=_to_json)
+    fits = indent + before + len(line) < width  # one place is kept for a comma
+    if fits or not isinstance(value, dict | list) or not value:
+        return line
+    inner, outer = " " * (indent + 2), " " * indent
+    if isinstance(value, dict):
+        heads = [f"{json.dumps(name, ensure_ascii=False)}: " for name in value]
+        parts = [
+            inner + head + _compact(item, width, indent + 2, len(head))
+            for head, item in zip(heads, value.values(), strict=True)
+        ]
+        return "{\n" + ",\n".join(parts) + f"\n{outer}}}"
+    parts = [inner + _compact(item, width, indent + 2, 0) for item in value]
+    return "[\n" + ",\n".join(parts) + f"\n{outer}]"
+
+
 def fail(error: Exception, *, as_json: bool = False, code: int = FAILED) -> typer.Exit:
     """Show an error and give the exit to raise.
 

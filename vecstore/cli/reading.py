@@ -135,7 +135,7 @@ def read_row(line: bytes) -> dict[str, Any] | None:
     if not line or line.isspace():
         return None
     try:
-        row = json.loads(line.removeprefix(BYTE_ORDER_MARK).decode("utf-8"))
+        row = json.loads(line.removeprefix(BYTE_ORDER_MARK).rstrip().decode("utf-8"))
     except json.JSONDecodeError as error:
         raise BadLine(f"this is not JSON: {error.msg} (column {error.colno})") from None
     except UnicodeDecodeError as error:

@@ -106,8 +106,8 @@ def lists_of_literals() -> Iterator[Expression]:
         list(TEXTS),
         list(NUMBERS),
         list(SCALARS),
-        [f"v{number}" for number in range(0, 600, 3)],
-        list(range(-150, 150)),
+        [f"v{number}" for number in range(0, 150, 3)],
+        list(range(-60, 60)),
     )
     for path in (("k",), ("x",), ("n", "k")):
         for literals in lists:
@@ -220,37 +220,41 @@ class LimitCase:
 
 def limits(capabilities: Capabilities, atoms: Sequence[Expression]) -> Iterator[LimitCase]:
     """What the project promises to work or to be refused, and every limit that is declared."""
-    usable = {pair for one in atoms for pair in ops_and_kinds(one)}
+    keys = {pair: one.key.path for one in reversed(atoms) for pair in ops_and_kinds(one)}
     for op in (Op.IN, Op.NIN):
         for kind in (Kind.STRING, Kind.NUMBER):
-            if (op, kind) in usable:
-                yield from _list_limits(op, kind, capabilities.max_list)
+            if (op, kind) in keys:
+                yield from _list_limits(op, keys[op, kind], kind, capabilities.max_list)
     template = next(
         (one for one in atoms if one.op not in NULL_TESTS | MEMBERSHIPS | LOGICAL), None
     )
     if template is not None and kind_of(template.value.items[0]) is not Kind.BOOL:
         yield from _size_limits(capabilities, template)
-    if (Op.EQ, Kind.NUMBER) in usable and capabilities.max_number is not None:
-        yield from _number_limits(capabilities.max_number)
-    if (Op.GT, Kind.NUMBER) in usable and capabilities.max_ordered_number is not None:
+    equal_number, greater_number = keys.get((Op.EQ, Kind.NUMBER)), keys.get((Op.GT, Kind.NUMBER))
+    if equal_number is not None and capabilities.max_number is not None:
+        yield from _number_limits(equal_number, capabilities.max_number)
+    if greater_number is not None and capabilities.max_ordered_number is not None:
         largest = capabilities.max_ordered_number
         for sign in (1, -1):
-            within = atom(Op.GT, ("k",), sign * largest)
-            beyond = atom(Op.GT, ("k",), sign * (largest + 1))
+            within = atom(Op.GT, greater_number, sign * largest)
+            beyond = atom(Op.GT, greater_number, sign * (largest + 1))
             yield LimitCase(field="max_ordered_number", within=within, beyond=beyond)
-    if (Op.EQ, Kind.STRING) in usable and capabilities.max_string_bytes is not None:
-        yield from _text_limits(capabilities.max_string_bytes)
+    equal_text = keys.get((Op.EQ, Kind.STRING))
+    if equal_text is not None and capabilities.max_string_bytes is not None:
+        yield from _text_limits(equal_text, capabilities.max_string_bytes)
     equality = next((one for one in atoms if one.op is Op.EQ), None)
     if equality is not None and capabilities.max_key_bytes is not None:
         yield from _key_limits(capabilities.max_key_bytes, equality.value.items[0])
 
 
-def _list_limits(op: Op, kind: Kind, declared: int | None) -> Iterator[LimitCase]:
+def _list_limits(
+    op: Op, path: tuple[str, ...], kind: Kind, declared: int | None
+) -> Iterator[LimitCase]:
     def of_length(length: int) -> Expression:
         literals: list[Any] = list(range(length))
         if kind is Kind.STRING:
             literals = ["a", *[f"v{number}" for number in range(length - 1)]]
-        return atom(op, ("k",), literals)
+        return atom(op, path, literals)
 
     for length in {
         min(MOST_LITERALS, declared or MOST_LITERALS),
@@ -288,25 +292,23 @@ def _size_limits(capabilities: Capabilities, template: Expression) -> Iterator[L
             yield LimitCase(field="max_atoms", beyond=Expression(op, *numbered(most + 1)))
 
 
-def _number_limits(largest: int) -> Iterator[LimitCase]:
-    rows = {
-        f"{sign}{name}": {"k": -value if sign else value}
-        for sign in ("", "-")
-        for name, value in (("at", largest), ("below", largest - 1), ("text", 0))
-    }
+def _number_limits(path: tuple[str, ...], largest: int) -> Iterator[LimitCase]:
+    values = (largest, largest - 1, 0, 1 - largest, -largest)
+    rows = {f"value {value}": {path[0]: value} for value in values}
     for within in (largest, -largest):
         for op in (Op.EQ, Op.NE):
-            yield LimitCase(field="max_number", within=atom(op, ("k",), within), rows=rows)
+            yield LimitCase(field="max_number", within=atom(op, path, within), rows=rows)
     for beyond in (largest + 1, -largest - 1, float(2 * largest)):
-        yield LimitCase(field="max_number", beyond=atom(Op.EQ, ("k",), beyond))
+        yield LimitCase(field="max_number", beyond=atom(Op.EQ, path, beyond))
 
 
-def _text_limits(longest: int) -> Iterator[LimitCase]:
+def _text_limits(path: tuple[str, ...], longest: int) -> Iterator[LimitCase]:
     size = min(longest, _LONGEST_TRIED)
-    rows = {"at": {"k": "x" * size}, "other": {"k": "x" * (size - 1) + "y"}, "short": {"k": "x"}}
-    yield LimitCase(field="max_string_bytes", within=atom(Op.EQ, ("k",), "x" * size), rows=rows)
+    texts = {"at": "x" * size, "other": "x" * (size - 1) + "y", "short": "x"}
+    rows = {name: {path[0]: text} for name, text in texts.items()}
+    yield LimitCase(field="max_string_bytes", within=atom(Op.EQ, path, texts["at"]), rows=rows)
     # Counted in bytes: two for each of these.
-    beyond = atom(Op.EQ, ("k",), "é" * (longest // 2 + 1))
+    beyond = atom(Op.EQ, path, "é" * (longest // 2 + 1))
     yield LimitCase(field="max_string_bytes", beyond=beyond)
 
 

@@ -11,7 +11,6 @@ from vecstore.errors import FilterError, UnsupportedFilterError
 from vecstore.filter.ast import Expression
 from vecstore.filter.convert import Compiled
 from vecstore.filter.normalize import simplify
-from vecstore.filter.op import LOGICAL
 from vecstore.testing.cases import representative_atoms
 from vecstore.testing.declared import atom_refusal, tree_refusal
 from vecstore.testing.random_cases import RandomCases
@@ -36,8 +35,8 @@ class Deviation:
         filter: Text of a filter that shows it.
         document: Metadata of a document that shows it.
         reason: Why it is so, and why the dialect does not refuse it.
-        covers: Says of a comparison whether the deviation concerns it; filters that hold such a
-            comparison are left out of the other tests.
+        covers: Says of a part of a filter, as it is after NOT is pushed down, whether the
+            deviation concerns it; filters with such a part are left out of the other tests.
     """
 
     dialect: str
@@ -108,16 +107,18 @@ class Examiner:
         """Whether the filter must compile, and no known deviation concerns it."""
         if self.refusal(filter) is not None:
             return False
-        return not any(
-            deviation.covers(node)
-            for deviation in self._deviations
-            for node in filter.walk()
-            if node.op not in LOGICAL
-        )
+        simple = simplify(filter, self.dialect.fold)
+        if not self._deviations or isinstance(simple, bool):
+            return True
+        return not any(one.covers(node) for one in self._deviations for node in simple.walk())
 
     def atoms(self) -> list[Expression]:
-        """A few comparisons that the dialect answers, each of another operator or kind."""
-        return [atom for atom in representative_atoms() if self.comparable(atom)]
+        """A few comparisons that the engine answers, each of another operator or kind."""
+        return [
+            atom
+            for atom in representative_atoms()
+            if self.comparable(atom) and self.dialect.fold(atom) is None
+        ]
 
     @property
     def depth(self) -> int:

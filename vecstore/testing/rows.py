@@ -166,7 +166,7 @@ _ROWS_OF_SHAPES: dict[str, dict[str, Any]] = {
     "all-null": {"k": None, "x": None, "y": None},
     "all-empty": {"k": [], "x": [], "y": []},
     "same-everywhere": {"k": "a", "x": "a", "y": "a", "n": {"k": "a", "y": "a", "x": {"k": "a"}}},
-    "long-list": {"k": [f"v{number}" for number in range(300)], "x": list(range(300))},
+    "long-list": {"k": [f"v{number}" for number in range(60)], "x": list(range(60))},
 }
 
 _ROWS = {**_rows_of_values(), **_rows_of_odd_keys(), **_ROWS_OF_SHAPES}

@@ -1,0 +1,75 @@
+"""Milvus: milvus-lite, or the server that ``VECSTORE_MILVUS_URI`` names."""
+
+from __future__ import annotations
+
+import re
+
+from tests.dialects.conformance.conformance import Conformance, Server
+from tests.engines.milvus import MilvusRows
+from tests.engines.rows import Rows
+from vecstore import Expression, Op
+from vecstore.dialects.milvus import Milvus
+from vecstore.dialects.milvus.layout import tags_of
+from vecstore.testing import Domain
+
+ORDERINGS = (Op.GT, Op.GTE, Op.LT, Op.LTE)
+INT64 = (-(2**63), 2**63 - 1)
+
+UNREACHABLE = re.compile(r'["\\\x00-\x1f]|\]\[')
+
+
+def misread(text: object) -> bool:
+    """Han characters past U+FFFF, and the marks of Tangut and Nüshu that count among them."""
+    return isinstance(text, str) and any(
+        0x16FE0 <= ord(one) <= 0x16FFF or ord(one) >> 16 in (2, 3) for one in text
+    )
+
+
+def unreachable(atom: Expression) -> bool:
+    return any(misread(segment) or UNREACHABLE.search(segment) for segment in atom.key.path)
+
+
+class TestMilvus(Conformance):
+    """Documents with their tags, as our own store lays them out."""
+
+    dialect = Milvus()
+    domain = Domain(integers=INT64)
+
+    @classmethod
+    def open(cls, server: Server) -> Rows:
+        return MilvusRows(server("milvus_uri"), tags_of)
+
+    def also_refuses(self, atom: Expression) -> bool:
+        if atom.op not in ORDERINGS:
+            return False
+        literal = atom.value.value
+        large = not isinstance(literal, str) and not -(2**53) < literal < 2**53
+        return large or misread(literal) or unreachable(atom)
+
+
+class TestMilvusPlain(Conformance):
+    """A JSON field alone, in collections that others wrote."""
+
+    dialect = Milvus(tags=None)
+    domain = Domain(integers=INT64)
+
+    @classmethod
+    def open(cls, server: Server) -> Rows:
+        return MilvusRows(server("milvus_uri"))
+
+    def also_refuses(self, atom: Expression) -> bool:
+        if any(segment.isascii() and segment.isdigit() for segment in atom.key.path[1:]):
+            return True  # the server would look into a list
+        if any(map(misread, atom.value.items)):
+            return True
+        numbers = [item for item in atom.value.items if isinstance(item, int | float)]
+        # A stored true counts as 1 and false as 0, so neither may satisfy the comparison.
+        if atom.op in (Op.EQ, Op.IN):
+            return any(number in (0, 1) for number in numbers)
+        upwards = atom.op in (Op.GT, Op.GTE)
+        edge = {Op.GT: 1, Op.GTE: 1, Op.LT: 0, Op.LTE: 0}[atom.op]
+        strict = atom.op in (Op.GT, Op.LT)
+        return any(
+            (number < edge if upwards else number > edge) or (number == edge and not strict)
+            for number in numbers
+        )

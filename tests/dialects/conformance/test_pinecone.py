@@ -1,0 +1,78 @@
+"""Pinecone: its documented rules, or the index that ``VECSTORE_PINECONE_HOST`` names.
+
+Once for each way in which the service has answered ``$ne`` on a missing field.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tests.dialects.conformance.conformance import Conformance, Server
+from tests.dialects.conformance.deviations import deviations_of
+from tests.engines.pinecone import PineconeRows, pinecone_rows
+from tests.engines.rows import Rows
+from vecstore import Kind
+from vecstore.dialects.pinecone import Pinecone
+from vecstore.dialects.pinecone.layout import filter_fields
+from vecstore.testing import Domain
+
+
+class TestPinecone(Conformance):
+    """Records as our own store lays them out."""
+
+    dialect = Pinecone(layout="exact")
+
+    @classmethod
+    def open(cls, server: Server) -> Rows:
+        return pinecone_rows(filter_fields)
+
+
+class TestPineconeOfOldDays(TestPinecone):
+    trees = 100
+
+    @classmethod
+    def open(cls, server: Server) -> Rows:
+        return PineconeRows(filter_fields, missing_matches_ne=True, other_types_match_ne=False)
+
+
+class TestPineconePlain(Conformance):
+    """Records that others wrote: flat, with the types that Pinecone has."""
+
+    dialect = Pinecone()
+    domain = Domain(
+        nested=False,
+        nulls=False,
+        empty_lists=False,
+        lists=frozenset({Kind.STRING}),
+        key_pattern=re.compile(r"[^$].*", re.DOTALL),
+    )
+
+    @classmethod
+    def open(cls, server: Server) -> Rows:
+        return pinecone_rows()
+
+
+class TestPineconePlainOfOldDays(TestPineconePlain):
+    trees = 100
+
+    @classmethod
+    def open(cls, server: Server) -> Rows:
+        return PineconeRows(missing_matches_ne=True)
+
+
+class TestPineconePlainStrictTypes(TestPineconePlain):
+    deviations = deviations_of("Pinecone, if $ne passes over values of another type")
+    trees = 100
+
+    @classmethod
+    def open(cls, server: Server) -> Rows:
+        return PineconeRows(other_types_match_ne=False)
+
+
+class TestPineconePlainStrictOr(TestPineconePlain):
+    deviations = deviations_of("Pinecone of early 2024, if $or wants every field that it names")
+    trees = 100
+
+    @classmethod
+    def open(cls, server: Server) -> Rows:
+        return PineconeRows(or_needs_every_field=True)

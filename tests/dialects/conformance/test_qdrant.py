@@ -1,0 +1,152 @@
+"""Qdrant twice: the client's local mode, and the engine of the server in process."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from tests.dialects.conformance.conformance import Conformance, Server
+from tests.engines.qdrant import QdrantEdgeRows, QdrantLocalRows, QdrantServerRows
+from tests.engines.rows import Rows
+from vecstore import Expression, Op, parse
+from vecstore.dialects.qdrant import Qdrant
+from vecstore.dialects.qdrant.layout import payload_of
+from vecstore.testing import Documents, Domain
+
+INT64 = (-(2**63), 2**63 - 1)
+ORDERINGS = (Op.GT, Op.GTE, Op.LT, Op.LTE)
+
+
+class InOurLayout(Conformance):
+    """Documents as our own store lays them out."""
+
+    dialect = Qdrant()
+    domain = Domain(integers=INT64)
+
+    def load(self, rows: Documents) -> None:
+        self.engine.load({name: payload_of(name, "", one) for name, one in rows.items()})
+
+
+class TestQdrantLocal(InOurLayout):
+    @classmethod
+    def open(cls, server: Server) -> Rows:
+        return QdrantLocalRows()
+
+
+class TestQdrantEdge(InOurLayout):
+    @classmethod
+    def open(cls, server: Server) -> Rows:
+        return QdrantEdgeRows()
+
+
+class TestQdrantEdgeWithIndexes(InOurLayout):
+    """Payload indexes of the types that our store makes: they must not change the rows."""
+
+    test_limits = None
+
+    @classmethod
+    def open(cls, server: Server) -> Rows:
+        return QdrantEdgeRows(
+            {"metadata.k": "keyword", "metadata.x": "float", "metadata.y": "bool"}
+        )
+
+
+class TestQdrantEdgeWithoutPrefix(Conformance):
+    """Metadata at the top of the payload, as other programs write it."""
+
+    dialect = Qdrant(prefix="")
+    domain = Domain(integers=INT64)
+
+    @classmethod
+    def open(cls, server: Server) -> Rows:
+        return QdrantEdgeRows()
+
+
+if "VECSTORE_QDRANT_URL" in os.environ:
+
+    class TestQdrantServer(InOurLayout):
+        @classmethod
+        def open(cls, server: Server) -> Rows:
+            return QdrantServerRows(os.environ["VECSTORE_QDRANT_URL"])
+
+
+def is_moment(text: Any) -> bool:
+    """Canonical text of a timestamp, recognised in another way than the layout does."""
+    if not isinstance(text, str) or not text.endswith("Z") or len(text) != 27:
+        return False
+    try:
+        return datetime.fromisoformat(text).strftime("%Y-%m-%dT%H:%M:%S.%fZ").zfill(27) == text
+    except ValueError:
+        return False
+
+
+def is_day(text: str) -> bool:
+    return len(text) == 10 and is_moment(f"{text}T00:00:00.000000Z")
+
+
+class WithDatetimes(InOurLayout):
+    """Two keys declared to hold timestamps, which can then be ordered."""
+
+    trees = 100
+    test_limits = None
+    dialect = Qdrant(datetimes={"x", ("n", "k")})
+    domain = Domain(
+        integers=INT64,
+        accepts=lambda path, value: (
+            path not in (("x",), ("n", "k")) or value in (None, []) or is_moment(value)
+        ),
+    )
+
+    @property
+    def rows(self) -> Documents:
+        if type(self)._fixed_rows is None:
+            start = datetime(2024, 1, 1, tzinfo=UTC)
+            steps = [
+                timedelta(0),
+                timedelta(microseconds=1),
+                timedelta(hours=5),
+                timedelta(days=99),
+            ]
+            moments = [start + sign * step for step in steps for sign in (1, -1)]
+            texts = [moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ") for moment in moments]
+            texts += ["1969-12-31T23:59:59.999999Z", "9999-12-31T23:59:59.999999Z"]
+            rows = dict(super().rows)
+            for number, text in enumerate(texts):
+                rows[f"moment-{number}"] = {"k": text, "x": text, "n": {"k": texts[-number]}}
+            type(self)._fixed_rows = rows
+        return type(self)._fixed_rows
+
+    def also_refuses(self, atom: Expression) -> bool:
+        if atom.op not in ORDERINGS or atom.key.path not in (("x",), ("n", "k")):
+            return False
+        literal = atom.value.value
+        return isinstance(literal, str) and not is_moment(literal) and not is_day(literal)
+
+    def test_timestamps_are_ordered(self) -> None:
+        literals = [
+            "2024-01-01T00:00:00.000000Z",
+            "2024-01-01T00:00:00.000001Z",
+            "2024-01-01",
+            "2024-04-09",
+            "0001-01-01",
+        ]
+        filters = [
+            f"{key} {symbol} '{literal}'"
+            for key in ("x", "n.k")
+            for symbol in (">", ">=", "<", "<=", "==", "!=")
+            for literal in literals
+        ]
+        assert self.examiner.compare(map(parse, filters), self.rows) == len(filters)
+
+
+class TestQdrantLocalWithDatetimes(WithDatetimes):
+    @classmethod
+    def open(cls, server: Server) -> Rows:
+        return QdrantLocalRows()
+
+
+class TestQdrantEdgeWithDatetimes(WithDatetimes):
+    @classmethod
+    def open(cls, server: Server) -> Rows:
+        return QdrantEdgeRows({"metadata.x": "datetime", "metadata.n.k": "datetime"})

@@ -15,6 +15,7 @@ from vecstore.dialects.pgvector.connection import Connections
 from vecstore.dialects.pgvector.dialect import Pgvector
 from vecstore.dialects.pgvector.layout import encode_json
 from vecstore.dialects.pgvector.schema import (
+    MAX_HALF_INDEXED,
     IndexKind,
     TableFacts,
     TableSpec,
@@ -128,7 +129,6 @@ class PgvectorStore(VectorStore):
         timeout: float = 30.0,
         statement_timeout: float | None = None,
     ) -> None:
-        super().__init__(embedder, metric=metric, dimension=dimension, batching=batching)
         self._spec = TableSpec(
             table=table,
             schema=schema,
@@ -141,6 +141,11 @@ class PgvectorStore(VectorStore):
             index=index,
             index_options=dict(index_options or {}),
         )
+        if isinstance(dimension, int):
+            self._spec.check_dimension(dimension)
+        if index is not None:
+            self.capabilities = replace(self.capabilities, max_dimension=MAX_HALF_INDEXED)
+        super().__init__(embedder, metric=metric, dimension=dimension, batching=batching)
         self._declared = dict(self._spec.columns)
         self._dialect = Pgvector(column=metadata_column, columns=self._spec.columns)
         self._create = create
@@ -236,8 +241,6 @@ class PgvectorStore(VectorStore):
     # --- the table ---------------------------------------------------------------------------
 
     def _open_table(self) -> None:
-        if self._dimension is not None:
-            self._spec.check_dimension(self._dimension)
         with self._connections.transaction("open") as cursor:
             facts = read_table(cursor, self._spec)
             if facts is None and not self._create:

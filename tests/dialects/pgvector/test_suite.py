@@ -1,0 +1,69 @@
+"""The contract of stores on the real server."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+import pytest
+
+from vecstore import VectorStore
+from vecstore.dialects.pgvector.store import PgvectorStore
+from vecstore.testing import StoreSuite
+from vecstore.testing.store_suite.searching import Searching
+
+_numbers = count(1)
+
+
+class OnPostgres:
+    """Each store in a table of its own, which goes with it."""
+
+    index: str | None = None
+    columns: dict[str, str] | None = None
+
+    dsn: str
+
+    @pytest.fixture(autouse=True, scope="class")
+    @classmethod
+    def _server(cls, postgres_dsn: str) -> None:
+        cls.dsn = postgres_dsn
+
+    def make_store(self, **options: Any) -> VectorStore:
+        return PgvectorStore(
+            self.dsn,
+            table=f"suite_{next(_numbers)}",
+            create=True,
+            index=self.index,
+            columns=self.columns,
+            **options,
+        )
+
+    def discard(self, store: PgvectorStore) -> None:
+        import psycopg
+        from psycopg import sql
+
+        store.close()
+        with psycopg.connect(self.dsn, autocommit=True) as connection:
+            table = sql.Identifier(store._spec.table)
+            connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(table))
+
+
+class TestExact(OnPostgres, StoreSuite):
+    pass
+
+
+class TestHnsw(OnPostgres, StoreSuite):
+    index = "hnsw"
+
+
+class TestDotScores(OnPostgres, Searching):
+    metric = "dot"
+
+
+class TestEuclideanScores(OnPostgres, Searching):
+    metric = "euclidean"
+
+
+class TestHnswEuclideanScores(OnPostgres, Searching):
+    metric = "euclidean"
+    index = "hnsw"

@@ -291,6 +291,11 @@ def test_servers_read_the_ids_that_were_meant(ids: list[str]) -> None:
     assert all(len(key.encode()) <= MAX_KEPT_ID_BYTES for key in keys)
 
 
+def test_nobody_can_choose_the_key_of_another_document() -> None:
+    for taken in (stored_id("x" * 513), stored_id(ASTRAL_HAN)):
+        assert stored_id(taken) != taken
+
+
 @pytest.mark.parametrize("document_id", HOSTILE_IDS, ids=lambda one: repr(one)[:20])
 def test_a_row_gives_its_document_back(document_id: str) -> None:
     metadata = {"id": "mine", "tags": ["a"], "none": None, "empty": [], "one": 1.0}

@@ -1,0 +1,87 @@
+"""Filling a table: the store's ``add`` against COPY of the same rows by hand, on an embedded server."""
+
+from __future__ import annotations
+
+import resource
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.timing import duration, show
+from vecstore import Document, open_store
+from vecstore.dialects.pgvector.layout import encode_json
+
+DOCUMENTS = 100_000
+DIMENSION = 384
+WINDOW = 5_000
+
+
+def run() -> None:
+    """Print both times, their ratio, and by how much this process grew meanwhile."""
+    with (
+        tempfile.TemporaryDirectory(prefix="vecstore-bench-") as folder,
+        open_store(
+            f"pgvector+embedded://{Path(folder) / 'pg'}?table=docs&index=none", dimension=DIMENSION
+        ) as store,
+    ):
+        store.add(_documents(WINDOW))  # both sides start warm
+        with store.native.connection() as connection:
+            connection.execute("CREATE TABLE raw (LIKE docs INCLUDING ALL)")
+            connection.execute("TRUNCATE docs")
+        started = time.perf_counter()
+        before = _peak()
+        store.add(_documents(DOCUMENTS))
+        ours, grown = time.perf_counter() - started, _peak() - before
+        started = time.perf_counter()
+        _copy(store.native)
+        raw = time.perf_counter() - started
+    show(
+        f"{DOCUMENTS:,} documents of {DIMENSION} dimensions into PostgreSQL, no vector index",
+        ["", "time", "documents/s", "ratio"],
+        [
+            [
+                "COPY by hand, no conflicts handled",
+                duration(raw),
+                f"{DOCUMENTS / raw:,.0f}",
+                "1.00",
+            ],
+            ["add()", duration(ours), f"{DOCUMENTS / ours:,.0f}", f"{ours / raw:.2f}"],
+        ],
+    )
+    print(f"\n  add() raised this process's peak memory by {grown / 2**20:,.0f} MiB")
+
+
+def _documents(count: int) -> Iterator[Document]:
+    dice = np.random.default_rng(1)
+    for start in range(0, count, WINDOW):
+        vectors = dice.normal(size=(min(WINDOW, count - start), DIMENSION)).astype(np.float32)
+        for row, vector in enumerate(vectors, start):
+            yield Document(f"text {row} " * 20, _metadata(row), id=f"{row:08}", embedding=vector)
+
+
+def _metadata(row: int) -> dict[str, object]:
+    return {"number": row, "group": f"g{row % 100}", "tags": ["a", "b"], "ratio": row / 7}
+
+
+def _copy(pool: object) -> None:
+    from pgvector.psycopg import register_vector
+    from psycopg_pool import ConnectionPool
+
+    assert isinstance(pool, ConnectionPool)
+    with pool.connection() as connection, connection.transaction():
+        register_vector(connection)
+        statement = "COPY raw (id, text, metadata, embedding) FROM STDIN (FORMAT BINARY)"
+        with connection.cursor() as cursor, cursor.copy(statement) as copy:
+            copy.set_types(["text", "text", "jsonb", "vector"])
+            from psycopg.types.json import Jsonb
+
+            for document in _documents(DOCUMENTS):
+                metadata = Jsonb(document.metadata, dumps=encode_json)
+                copy.write_row((document.id, document.text, metadata, document.embedding))
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -1,4 +1,4 @@
-"""``python -m benchmarks [startup] [language] [search] [pgvector]``; without a name, all of them."""
+"""``python -m benchmarks [startup] [language] [search] [pgvector]``; by itself, all of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ import numpy as np
 
 from benchmarks import language, pgvector_ingest, search, startup
 
-_PARTS = {"startup": startup.run, "language": language.run, "search": search.run, "pgvector": pgvector_ingest.run}
+_PARTS = {
+    "startup": startup.run,
+    "language": language.run,
+    "search": search.run,
+    "pgvector": pgvector_ingest.run,
+}
 
 
 def main(names: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""Filling a table: the store's ``add`` against COPY of the same rows by hand, on an embedded server."""
+"""Filling a table: ``add`` against COPY of the same rows by hand, on an embedded server."""
 
 from __future__ import annotations
 

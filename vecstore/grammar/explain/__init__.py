@@ -21,6 +21,7 @@ from vecstore.grammar.explain.operators import (
 from vecstore.grammar.explain.scene import Place, Scene
 from vecstore.grammar.explain.strangers import explain_stranger
 from vecstore.grammar.explain.values import explain_dated, explain_value
+from vecstore.grammar.explain.words import explain_statement
 from vecstore.grammar.faults import Fault
 from vecstore.grammar.lexer import END, STRANGER, Token
 
@@ -52,6 +53,9 @@ def explained(text: str, tokens: list[Token], found: Token, accepted: frozenset[
         accepted: The terminals it would have taken instead.
     """
     scene = Scene(text, tokens, found, accepted)
+    statement = explain_statement(scene)
+    if statement is not None:
+        return statement
     if scene.kind == STRANGER:
         return explain_stranger(scene)
     explain = explain_end if scene.kind == END else _BY_PLACE[scene.place]

@@ -11,17 +11,19 @@ from vecstore.grammar.explain.scene import (
     NUMBERS,
     Place,
     Scene,
+    as_membership,
     quoted_segment,
 )
 from vecstore.grammar.faults import Advice, Edit, Fault, quoted
 
 _OPERATOR_AHEAD = re.compile(
-    r"\s*(?:[=!<>]=?|\.\s*\w|(?:NOT\s+)?IN\b|NIN\b|IS\b)", re.IGNORECASE | re.ASCII
+    r"\s*(?:==?|!=|<[=>]?|>=?|\.\s*\w|(?:NOT\s+)?IN\b|NIN\b|IS\b)", re.IGNORECASE | re.ASCII
 )
 _SWAPPED = re.compile(
     r"""\s*(==?|!=|<>|<=?|>=?)\s*((?:[^\W\d]\w*|"[^"\\]+")(?:\.(?:[^\W\d]\w*|"[^"\\]+"))*)"""
 )
 _ORDERING_AHEAD = re.compile(r"\s*[<>]")
+_IN_A_LIST = "several values stand in a list"
 TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -79,17 +81,34 @@ def _completed(scene: Scene) -> list[Advice]:
 
 
 def repeated_key(scene: Scene, literal: tuple[str, int, int]) -> list[Advice]:
-    """``a == 1 OR 2``: advice to write the key again, when that is what the text looks like."""
-    index = next((i for i, t in enumerate(scene.tokens) if t == literal), len(scene.tokens))
-    if index == 0 or scene.tokens[index - 1][0] not in JOINTS:
+    """``a == 1 OR 2``: advice for another value of the key before, if that is what it is."""
+    operator = scene.last_operator()
+    if operator is None:
         return []
-    if scene.tokens[index - 2][0] not in LITERAL_ENDS:
+    sign = scene.text_of(scene.tokens[operator])
+    *values, joint = [t for t in scene.tokens[operator + 1 :] if t[1] < literal[1]] or [("", 0, 0)]
+    if not values or joint[0] not in JOINTS:
         return []
-    last = scene.last_comparison()
-    if last is None or last[1][0] != "COMPARISON":
-        return []
-    again = f"{last[0]} {scene.text_of(last[1])} "
-    return [Advice("write the key again", again.strip(), (Edit(literal[1], literal[1], again),))]
+    listed = "IN" if joint[0].startswith("_OR") else "NOT IN"
+    last = values[-1]
+    # Whatever stands around a list, it means the same; a repeated comparison may not.
+    if as_membership(sign) == listed and len(values) == 1 and last[0] in LITERAL_ENDS:
+        edits = (
+            Edit(scene.tokens[operator][1], scene.tokens[operator][2], listed),
+            Edit(last[1], last[1], "["),
+            Edit(last[2], literal[1], ", "),
+            Edit(literal[2], literal[2], "]"),
+        )
+        return [Advice(_IN_A_LIST, "", edits)]
+    if sign.upper() == "IN" and last[0] == "RSQB":
+        longer = (Edit(last[1], literal[1], ", "), Edit(literal[2], literal[2], "]"))
+        return [Advice(_IN_A_LIST, "", longer)]
+    if sign in TURNED and len(values) == 1:
+        again = f"{scene.key_before(operator)} {sign}"
+        edit = Edit(literal[1], literal[1], f"{again} ")
+        alone = operator == 1
+        return [Advice("write the key again", again, (edit,) if alone else ())]
+    return []
 
 
 def explain_condition(scene: Scene) -> Fault | None:
@@ -103,14 +122,14 @@ def explain_condition(scene: Scene) -> Fault | None:
             f"{quoted(word)} is a reserved word: as a key it is quoted",
             Advice("quote the key", fixed, (Edit(previous[1], previous[2], fixed),)),
         )
+    if scene.kind in ("TRUE", "FALSE") or scene.kind in NUMBERS:
+        return _literal_first(scene)
     if scene.kind in KEYWORDS and _OPERATOR_AHEAD.match(text, scene.end):
         fixed = quoted_segment(found)
         return scene.fault(
             f"{quoted(found)} is a reserved word: as a key it is quoted",
             scene.replaced("quote the key", fixed),
         )
-    if scene.kind in NUMBERS or scene.kind in ("TRUE", "FALSE"):
-        return _literal_first(scene)
     if scene.kind in JOINTS:
         neighbour = scene.before()[2] or scene.start
         message = scene.expected()
@@ -135,14 +154,14 @@ def _literal_first(scene: Scene) -> Fault:
         key, end = swapped[2], swapped.end()
         fixed = f"{key} {TURNED.get(swapped[1], swapped[1])} {scene.found}"
         advice = [scene.replaced("the key stands on the left", fixed, end=end)]
-        if _ORDERING_AHEAD.match(scene.text, end):
+        if _ORDERING_AHEAD.match(scene.text, end) and not scene.negated(len(scene.tokens)):
             both = f"{fixed} AND {key}"
             advice.insert(0, scene.replaced("write two comparisons", both, end=end))
-    if not advice and scene.kind in ("TRUE", "FALSE"):
-        advice = [Advice("a filter that selects everything is no filter: pass None")]
-    if not advice and _OPERATOR_AHEAD.match(scene.text, scene.end):
+    if _OPERATOR_AHEAD.match(scene.text, scene.end):
         fixed = quoted_segment(scene.found)
-        advice = [scene.replaced("a key that is a number is quoted", fixed)]
+        advice.append(scene.replaced("quote the key", fixed))
+    elif not advice and scene.kind in ("TRUE", "FALSE"):
+        advice = [Advice("a filter that selects everything is no filter: pass None")]
     return scene.fault(scene.expected(), *advice)
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 
 from vecstore.grammar.explain.scene import (
+    HAS_OPERATOR,
     JOINTS,
     LITERAL_ENDS,
     NUMBERS,
     Scene,
     as_membership,
+    quoted_string,
 )
 from vecstore.grammar.explain.words import explain_joint_word, inserted
 from vecstore.grammar.faults import Advice, Edit, Fault, quoted
@@ -17,7 +19,6 @@ from vecstore.grammar.faults import Advice, Edit, Fault, quoted
 _DAY = r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
 _DATE = re.compile(_DAY)
 _TIME = re.compile(rf"{_DAY}[T ][0-9]{{2}}:[0-9]{{2}}(?::[0-9.]+)?(?:[zZ]|[+-][0-9:]+)?")
-_OPERATOR = re.compile(r"[=<>!&|]")
 _END_INSIDE = re.compile(r"(?<!\s)(?:\s*+,|\s++(?:AND|OR)\s)", re.IGNORECASE)
 _CONDITION_KINDS = frozenset({"LPAR", "BANG", "NOT", "NAME", "STRING", "DATE", "TIMESTAMP"})
 
@@ -102,7 +103,7 @@ def _touching(scene: Scene) -> Fault | None:
     if scene.kind not in NUMBERS and scene.kind != "NAME" and scene.kind != "_DOT":
         return None
     end = scene.chunk_end(number[1])
-    fixed = f"'{scene.text[number[1] : end]}'"
+    fixed = quoted_string(scene.text[number[1] : end])
     return scene.fault(scene.expected(), scene.replaced("quote the string", fixed, number[1], end))
 
 
@@ -138,15 +139,14 @@ def _chained(scene: Scene) -> Fault | None:
     """``1 <= a <= 5``, or a condition that goes on after its value."""
     if scene.kind not in ("COMPARISON", "IN", "NIN", "IS"):
         return None
-    last = scene.last_comparison()
-    if last is None:
+    operator = scene.last_operator()
+    if operator is None:
         return None
-    again = f" AND {last[0]} "
-    end = scene.before()[2]
-    return scene.fault(
-        scene.expected(),
-        Advice("write the key again", again.strip(), (Edit(end, scene.start, again),)),
-    )
+    again = f"AND {scene.key_before(operator)}"
+    edit = Edit(scene.before()[2], scene.start, f" {again} ")
+    # A NOT would hold for the first comparison only.
+    edits = () if scene.negated(scene.key_start(operator)) else (edit,)
+    return scene.fault(scene.expected(), Advice("write the key again", again, edits))
 
 
 def _adjacent_strings(scene: Scene) -> Fault | None:
@@ -179,12 +179,11 @@ def _missing_and(scene: Scene) -> Fault | None:
     first = scene.before()
     if first[0] in NUMBERS and scene.kind == "NAME":
         end = scene.phrase_end(first[1])
-        if _OPERATOR.search(scene.text, first[1], end):
+        if HAS_OPERATOR.search(scene.text, first[1], end):
             return scene.fault(scene.expected(), *advice)
-        content = f"'{scene.text[first[1] : end].rstrip()}'"
-        advice.append(
-            scene.replaced("quote the string", content, first[1], first[1] + len(content) - 2)
-        )
+        content = scene.text[first[1] : end].rstrip()
+        fixed = quoted_string(content)
+        advice.append(scene.replaced("quote the string", fixed, first[1], first[1] + len(content)))
     return scene.fault(scene.expected(), *advice)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from vecstore.filter.text import is_reserved
+from vecstore.grammar.explain.conditions import repeated_key
 from vecstore.grammar.explain.scene import (
     JOINTS,
     LITERAL_ENDS,
@@ -12,6 +13,7 @@ from vecstore.grammar.explain.scene import (
     Place,
     Scene,
     quoted_segment,
+    quoted_string,
 )
 from vecstore.grammar.explain.words import (
     explain_extra_word,
@@ -23,7 +25,6 @@ from vecstore.grammar.explain.words import (
 from vecstore.grammar.faults import Advice, Edit, Fault, quoted
 
 _INDEX = re.compile(r"\[\s*(?:[0-9]+|'([^'\\]+)'|\"([^\"\\]+)\")\s*\]")
-
 _CALLED_WITH_TWO = re.compile(r"\(\s*([\w.]+)\s*,\s*('[^']*'|\"[^\"]*\"|[\w.+-]+)\s*\)")
 _PHRASE = re.compile(r"[\w.-]+(?: [\w.-]+)*")
 
@@ -54,14 +55,15 @@ def explain_operator(scene: Scene) -> Fault | None:
         fixed = f"{key} == true"
         return scene.fault(
             scene.expected(),
+            *repeated_key(scene, scene.before()),
             Advice("to test a bool, write", fixed, (Edit(end, end, " == true"),)),
         )
     if scene.kind == "NAME":
-        return _word_after_key(scene, key)
+        return _word_after_key(scene)
     return None
 
 
-def _word_after_key(scene: Scene, key: str) -> Fault:
+def _word_after_key(scene: Scene) -> Fault:
     following = scene.text[scene.end :].lstrip()
     first = scene.before()
     if following[:1] in ("=", "!", "<", ">") or following[:3].upper() in ("IN ", "IN[", "IS "):
@@ -87,9 +89,7 @@ def _index(scene: Scene) -> Fault:
         fixed = f".{quoted_segment(name)}"
         return scene.fault(
             "a key inside another one is reached by a dot, not by brackets",
-            scene.replaced("write a dot", f"{key}{fixed}", end=match.end())._replace(
-                edits=(Edit(scene.start, match.end(), fixed),)
-            ),
+            Advice("write a dot", f"{key}{fixed}", (Edit(scene.start, match.end(), fixed),)),
         )
     end = match.end() if match else scene.end
     return scene.fault(
@@ -206,10 +206,12 @@ def explain_null_word(scene: Scene) -> Fault | None:
         word = "NOT IN" if negated or scene.kind == "NIN" else "IN"
         end = scene.before()[2] if scene.kind == "LSQB" else scene.end
         return scene.fault(scene.expected(), scene.replaced(f"write {word}", word, is_word[1], end))
-    if scene.kind == "NAME" and names_nothing(scene.found):
+    if scene.kind == "NAME" and (
+        names_nothing(scene.found) or scene.found.upper() in ("EMPTY", "MISSING", "ABSENT")
+    ):
         return scene.fault(scene.expected(), scene.replaced("write NULL", "NULL"))
     if scene.kind == "NAME":
-        fixed = f"{sign} '{scene.found}'"
+        fixed = f"{sign} {quoted_string(scene.found)}"
         return scene.fault(
             scene.expected(),
             scene.replaced(f"write {sign} and quote the string", fixed, is_word[1]),

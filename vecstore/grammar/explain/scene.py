@@ -16,6 +16,8 @@ KEYWORDS = frozenset(
     {"_AND", "_OR", "NOT", "IN", "NIN", "IS", "NULL", "TRUE", "FALSE", "WHERE"},
 )
 
+HAS_OPERATOR = re.compile(r"[=<>!&|]")
+_KEY_PARTS = frozenset({"NAME", "STRING", "DATE", "TIMESTAMP", "_DOT"})
 _CHUNK = re.compile(r"[^\s,()\[\]'\"]+")
 _JOINT_AHEAD = re.compile(r"(?<!\s)\s++(?:AND|OR)\b|&&|\|\||[)\]]|\Z", re.IGNORECASE | re.ASCII)
 
@@ -23,7 +25,7 @@ _JOINT_AHEAD = re.compile(r"(?<!\s)\s++(?:AND|OR)\b|&&|\|\||[)\]]|\Z", re.IGNORE
 class Place(enum.Enum):
     """The kinds of places between tokens; the value says what is expected there."""
 
-    CONDITION = "a key, NOT or ("
+    CONDITION = 'a key, NOT or "("'
     SEGMENT = "the next part of the key"
     OPERATOR = "an operator (==, !=, <, <=, >, >=, IN, NOT IN, IS NULL)"
     IN_WORD = "IN"
@@ -31,12 +33,12 @@ class Place(enum.Enum):
     NULL_WORD = "NULL"
     VALUE = "a value"
     CHOICES = "a list of values"
-    FIRST_ITEM = "a value or {closing}"
+    FIRST_ITEM = 'a value or "{closing}"'
     ITEM = "another value"
-    AFTER_ITEM = "a comma (,) or {closing}"
+    AFTER_ITEM = '"," or "{closing}"'
     DATED = "a string"
     JOINT = "AND, OR or the end"
-    JOINT_INSIDE = "AND, OR or )"
+    JOINT_INSIDE = 'AND, OR or ")"'
 
 
 def place_of(accepted: frozenset[str]) -> Place:
@@ -136,27 +138,29 @@ class Scene:
         match = _JOINT_AHEAD.search(self.text, start)
         return match.start() if match else len(self.text)
 
-    def last_comparison(self) -> tuple[str, Token] | None:
-        """Key text and operator token of the comparison read last, or None."""
+    def last_operator(self) -> int | None:
+        """The index of the operator token of the comparison read last, or None."""
         for index in range(len(self.tokens) - 1, 0, -1):
             if self.tokens[index][0] in ("COMPARISON", "IN", "NIN"):
-                return self.key_before(index), self.tokens[index]
+                return index
         return None
+
+    def key_start(self, index: int) -> int:
+        """The index of the first token of the key that ends before the token of that index."""
+        while index > 0 and self.tokens[index - 1][0] in _KEY_PARTS:
+            index -= 1
+        return index
 
     def key_before(self, index: int) -> str:
         """The text of the key that ends before the token of that index."""
-        first = index
-        while first > 0 and self.tokens[first - 1][0] in (
-            "NAME",
-            "STRING",
-            "DATE",
-            "TIMESTAMP",
-            "_DOT",
-        ):
-            first -= 1
+        first = self.key_start(index)
         if first == index:
             return "key"
         return self.text[self.tokens[first][1] : self.tokens[index - 1][2]]
+
+    def negated(self, index: int) -> bool:
+        """Whether a NOT stands right before the token of that index."""
+        return index > 0 and self.tokens[index - 1][0] in ("NOT", "BANG")
 
     def fault(
         self, message: str, *advice: Advice, start: int | None = None, end: int | None = None

@@ -11,13 +11,20 @@ from vecstore.grammar.explain.lookalikes import (
     look_alike,
     other_quote,
 )
-from vecstore.grammar.explain.scene import LITERAL_ENDS, NUMBERS, Place, Scene, quoted_segment
+from vecstore.grammar.explain.scene import (
+    NUMBERS,
+    Place,
+    Scene,
+    quoted_segment,
+    quoted_string,
+)
 from vecstore.grammar.explain.words import dollar_operator, no_pattern_matching
 from vecstore.grammar.faults import Advice, Edit, Fault, quoted
 
 _WORD = re.compile(r"\w*")
 _PLACEHOLDER = re.compile(r"\?|:\w+|%\(\w+\)s|%s|@\w+|\$\d+|\{\w*\}|\$\{\w+\}")
 _NUMBER_CHUNK = re.compile(r"[^\s,()\[\]'\"]*")
+_NO_NUMBER = re.compile(r"[:%]|/[0-9]+/")
 _SQL_COMMENT = ("--", "/*", "//", "#")
 
 
@@ -84,11 +91,8 @@ def _glued(scene: Scene) -> Fault | None:
     end = start + len(word)
     whole = _NUMBER_CHUNK.match(text, number[1])
     chunk_end = whole.end() if whole else end
-    as_string = Advice(
-        "quote the string",
-        f"'{quoted(text[number[1] : chunk_end])}'",
-        (Edit(number[1], chunk_end, f"'{text[number[1] : chunk_end]}'"),),
-    )
+    fixed = quoted_string(text[number[1] : chunk_end])
+    as_string = scene.replaced("quote the string", fixed, number[1], chunk_end)
     if number[0] == "DECIMAL" and word in ("l", "L"):
         return scene.fault(
             f"the suffix {word} belongs to whole numbers, not to {quoted(digits)}",
@@ -232,7 +236,7 @@ def _sign(scene: Scene) -> Fault | None:
             scene.replaced("write a dot between the parts of a key", ".", end=arrow.end()),
             end=start + len(arrow[0].strip()),
         )
-    if scene.at_joint and scene.before()[0] in LITERAL_ENDS and scene.touches:
+    if scene.at_joint and scene.before()[0] in NUMBERS and scene.touches:
         return _unquoted(scene)
     return scene.fault(
         f"{scene.expected()}; a filter does no arithmetic",
@@ -241,11 +245,10 @@ def _sign(scene: Scene) -> Fault | None:
 
 
 def _unquoted(scene: Scene) -> Fault:
-    """Something like 550e8400-e29b, whose beginning was taken for a number."""
+    """Something like 550e8400-e29b or 10:30, whose beginning was taken for a number."""
     first = scene.before()
     end = scene.chunk_end(first[1])
-    chunk = scene.text[first[1] : end]
-    fixed = f"'{chunk}'"
+    fixed = quoted_string(scene.text[first[1] : end])
     return scene.fault(scene.expected(), scene.replaced("quote the string", fixed, first[1], end))
 
 
@@ -261,10 +264,9 @@ def _ascii_sign(scene: Scene) -> Fault | None:
             Advice("write brackets", "[...]", edits if closing > 0 else ()),
         )
     if found == "\\":
-        return scene.fault(
-            "a backslash outside a string",
-            Advice("quotes need no backslash here", "", _without_backslashes(scene)),
-        )
+        fewer = _without_backslashes(scene)
+        advice = [Advice("quotes need no backslash here", "", fewer)] if fewer else []
+        return scene.fault("a backslash outside a string", *advice)
     if found in ":" and scene.place is Place.OPERATOR:
         end = scene.start + (2 if rest.startswith((":=", "::")) else 1)
         return scene.fault(
@@ -272,10 +274,9 @@ def _ascii_sign(scene: Scene) -> Fault | None:
             scene.replaced("did you mean ==?", " ==" if scene.touches else "==", end=end),
             end=end,
         )
+    if scene.touches and scene.before()[0] in NUMBERS and _NO_NUMBER.match(rest):
+        return _unquoted(scene)
     if found in "*/%^" and (scene.at_joint or scene.place is Place.OPERATOR):
-        previous = scene.before()
-        if found == "%" and previous[0] in NUMBERS and scene.touches:
-            return _unquoted(scene)
         return scene.fault(
             f"{scene.expected()}; a filter does no arithmetic",
             Advice("compute the value before you write it into the filter"),

@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 
 from vecstore.grammar.explain.conditions import TURNED, dated_advice
-from vecstore.grammar.explain.scene import JOINTS, KEYWORDS, NUMBERS, Place, Scene, quoted_string
+from vecstore.grammar.explain.scene import (
+    HAS_OPERATOR,
+    JOINTS,
+    KEYWORDS,
+    NUMBERS,
+    Place,
+    Scene,
+    quoted_string,
+)
 from vecstore.grammar.explain.words import names_nothing
 from vecstore.grammar.faults import Advice, Edit, Fault, quoted
 
@@ -21,8 +29,6 @@ _PAIRS = {
     ("!=", "="): "!=",
     ("=", "=="): "==",
 }
-
-_OPERATOR = re.compile(r"[=<>!&|]")
 
 
 def explain_value(scene: Scene) -> Fault | None:
@@ -64,9 +70,11 @@ def _null(scene: Scene) -> Fault:
     operator = scene.before()
     sign = scene.text_of(operator)
     test = "IS NOT NULL" if sign in ("!=", "<>") else "IS NULL"
+    advice = scene.replaced(f"write {test}", test, operator[1])
+    if sign in TURNED:
+        advice = Advice("write IS NULL or IS NOT NULL")
     return scene.fault(
-        f"nothing is equal to {quoted(scene.found)}: absence has a test of its own",
-        scene.replaced(f"write {test}", test, operator[1]),
+        f"{quoted(scene.found)} is no value to compare with: absence has a test of its own", advice
     )
 
 
@@ -94,7 +102,7 @@ def _bare_word(scene: Scene) -> Fault:
     advice = _turned_round(scene)
     for end in sorted({scene.end, scene.chunk_end(start), scene.phrase_end(start)}):
         content = text[start:end].rstrip()
-        if end > start and not _OPERATOR.search(content):
+        if end > start and not HAS_OPERATOR.search(content):
             fixed = quoted_string(content)
             if scene.place is Place.CHOICES:
                 fixed = f"[{fixed}]"
@@ -121,9 +129,8 @@ def _turned_round(scene: Scene) -> list[Advice]:
 
 
 def _keyword(scene: Scene) -> Fault:
-    fixed = quoted_string(scene.found)
-    advice = [scene.replaced("quote the string", fixed)]
-    return scene.fault(scene.expected(), *advice)
+    edit = Edit(scene.start, scene.end, quoted_string(scene.found))
+    return scene.fault(scene.expected(), Advice("quote the string", "", (edit,)))
 
 
 def _without_parentheses(scene: Scene) -> list[Advice]:
@@ -152,7 +159,7 @@ def explain_dated(scene: Scene) -> Fault | None:
     """Something else than a string after DATE or TIMESTAMP."""
     if scene.kind in NUMBERS or scene.kind == "NAME":
         end = scene.chunk_end(scene.start)
-        fixed = f"'{scene.text[scene.start : end]}'"
+        fixed = quoted_string(scene.text[scene.start : end])
         return scene.fault(scene.expected(), scene.replaced("quote it", fixed, scene.start, end))
     if scene.kind in JOINTS or scene.kind in ("RPAR", "RSQB", "_COMMA"):
         return scene.fault(scene.expected(), *dated_advice(scene))

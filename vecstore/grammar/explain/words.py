@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from vecstore.grammar.explain.scene import Place, Scene, quoted_string
 from vecstore.grammar.faults import Advice, Edit, Fault, quoted
+from vecstore.grammar.lexer import END
 
 # Read in the place of an operator.
 _OPERATORS = {
@@ -44,9 +45,13 @@ _PATTERNS = frozenset(
 )
 _ELEMENTS = frozenset("CONTAINS HAS INCLUDES OVERLAPS ANY ALL".split())
 _CLAUSES = frozenset("ORDER GROUP LIMIT OFFSET HAVING".split())
-_NOTHING = frozenset("NONE NIL UNDEFINED MISSING NAN EMPTY".split())
+_STATEMENTS = frozenset("SELECT DELETE UPDATE INSERT FROM".split())
+_NOTHING = frozenset("NONE NIL UNDEFINED NAN".split())
 _JOINTS = {"AND": "AND", "OR": "OR", "UND": "AND", "ODER": "OR", "ET": "AND", "PLUS": "AND"}
 
+_PREFIX = re.compile(r"\s+(['\"])([^'\"\\%_*]+)(%?)\1")
+_LITERAL = r"((?:(?:DATE|TIMESTAMP)\s+)?(?:'[^'\\]*'|\"[^\"\\]*\"|[^\s()\[\],'\"]+))"
+_BOUNDS = re.compile(rf"\s+{_LITERAL}\s+AND\s+{_LITERAL}", re.IGNORECASE)
 _NO_PATTERNS = Advice("compare with ==, IN or a range, and match patterns on the results")
 
 
@@ -93,6 +98,22 @@ def _one_slip(word: str, wanted: str) -> bool:
     return len(word) == len(wanted) > 2 and sum(map(str.__ne__, word, wanted)) == 1
 
 
+def explain_statement(scene: Scene) -> Fault | None:
+    """A whole SQL statement instead of the condition in it."""
+    if len(scene.tokens) != 1 or scene.place is not Place.OPERATOR:
+        return None
+    first = scene.tokens[0]
+    word = scene.text_of(first).upper()
+    if word not in _STATEMENTS or scene.kind == END:
+        return None
+    return scene.fault(
+        f"{word} begins a statement: a filter is its condition alone",
+        Advice("keep what stands after WHERE"),
+        start=first[1],
+        end=first[2],
+    )
+
+
 def explain_operator_word(scene: Scene) -> Fault | None:
     """A word where an operator is expected, after a key or after its NOT."""
     word = scene.found
@@ -107,30 +128,46 @@ def explain_operator_word(scene: Scene) -> Fault | None:
             scene.replaced(f"write {operator}", operator),
         )
     if scene.place is Place.OPERATOR and _one_slip(upper, "NOT"):
-        return scene.fault(scene.expected(), scene.replaced("did you mean NOT?", "NOT"))
+        edit = Edit(scene.start, scene.end, "NOT")
+        return scene.fault(scene.expected(), Advice("did you mean NOT?", "", (edit,)))
     return None
 
 
 def _explain_pattern(scene: Scene, upper: str) -> Fault:
     advice = [_NO_PATTERNS]
-    pattern = re.compile(r"\s+(['\"])([^'\"\\%_*]+)(%?)\1").match(scene.text, scene.end)
+    pattern = _PREFIX.match(scene.text, scene.end)
     if pattern is not None and upper == "LIKE" and scene.place is Place.OPERATOR:
-        key = scene.key_before(len(scene.tokens))
-        prefix, end = pattern[2], pattern.end()
-        if not pattern[3]:
+        prefix, wildcard = pattern[2], pattern[3]
+        if not wildcard:
             fixed = f"== {quoted_string(prefix)}"
-            advice.insert(0, scene.replaced("write ==", fixed, end=end))
+            advice.insert(0, scene.replaced("write ==", fixed, end=pattern.end()))
         elif prefix[-1] < "\ud7ff":
             after = prefix[:-1] + chr(ord(prefix[-1]) + 1)
-            fixed = f">= {quoted_string(prefix)} AND {key} < {quoted_string(after)}"
-            advice.insert(0, scene.replaced("a prefix is a range", fixed, end=end))
+            bounds = ">=", quoted_string(prefix), "AND", "<", quoted_string(after)
+            advice.insert(0, _two_comparisons(scene, "a prefix is a range", bounds, pattern.end()))
     return _named(scene, "there is no pattern matching", *advice)
+
+
+def _two_comparisons(
+    scene: Scene, lead: str, parts: tuple[str, str, str, str, str], end: int
+) -> Advice:
+    """Advice to compare the key twice, in parentheses where what stands around it needs them."""
+    first_sign, first, joint, second_sign, second = parts
+    index = len(scene.tokens) - (scene.place is not Place.OPERATOR)
+    opening = scene.key_start(index)
+    key = scene.key_before(index)
+    fixed = f"{key} {first_sign} {first} {joint} {key} {second_sign} {second}"
+    start = scene.tokens[opening][1]
+    alone = not scene.text[:start].strip() and not scene.text[end:].strip()
+    if scene.negated(opening) or (joint == "OR" and not alone):
+        fixed = f"({fixed})"
+    return scene.replaced(lead, fixed, start, end)
 
 
 def _explain_elements(scene: Scene, upper: str) -> Fault:
     return _named(
         scene,
-        "== is already true of a list when one of its elements is equal",
+        "== looks into lists, and nothing looks into strings",
         scene.replaced("write ==" if scene.place is Place.OPERATOR else "write !=", *_equal(scene)),
         Advice("write key == 'element'"),
     )
@@ -143,18 +180,14 @@ def _equal(scene: Scene) -> tuple[str, int, int]:
 
 
 def _explain_between(scene: Scene, upper: str) -> Fault:
-    key = scene.key_before(len(scene.tokens) - (scene.place is not Place.OPERATOR))
-    bounds = re.compile(r"\s+(\S+|'[^']*'|\"[^\"]*\")\s+AND\s+", re.IGNORECASE).match(
-        scene.text, scene.end
-    )
-    advice = [Advice("write", f"{key} >= 1 AND {key} <= 5")]
+    advice = [Advice("write two comparisons", "key >= 1 AND key <= 5")]
+    bounds = _BOUNDS.match(scene.text, scene.end)
     if bounds is not None:
-        first, second, start = (">=", "AND", scene.start)
-        last = "<="
+        low, high = bounds.groups()
+        parts = (">=", low, "AND", "<=", high)
         if scene.place is not Place.OPERATOR:
-            first, second, last, start = "<", "OR", ">", scene.before()[1]
-        fixed = f"{first} {bounds[1]} {second} {key} {last} "
-        advice.insert(0, scene.replaced("write two comparisons", fixed, start, bounds.end()))
+            parts = ("<", low, "OR", ">", high)
+        advice.insert(0, _two_comparisons(scene, "write two comparisons", parts, bounds.end()))
     return _named(scene, "", *advice)
 
 

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import sys
+import threading
+import time
+
+import pytest
+
+from vecstore import F, FilterSyntaxError, Limits, parse
+from vecstore.grammar import parser
+from vecstore.grammar.cache import MAX_BYTES, MAX_ENTRIES, TreeCache
+
+TREE = F.a == 1
+
+
+def test_a_text_is_parsed_once() -> None:
+    text = "only_here == 1 AND again == 2"
+    assert parse(text) is parse("only_here == 1 " + "AND again == 2")
+    assert parse(text).span.source == text
+
+
+def test_other_texts_and_other_limits_are_other_entries() -> None:
+    assert parse("k == 1") is not parse("k ==  1")
+    assert parse("k == 1").value.value == 1
+    assert parse("k == 1.0").value.value == 1.0
+    assert type(parse("k == 1.0").value.value) is float
+    assert parse("k == true").value.value is True
+    wide = "k IN [1, 2, 3]"
+    assert parse(wide, limits=None) is parse(wide, limits=None)
+    for _ in range(2):
+        with pytest.raises(Exception, match="in_values"):
+            parse(wide, limits=Limits(in_values=2))
+    assert parse(wide, limits=Limits(in_values=5)) is parse(wide, limits=Limits(in_values=5))
+
+
+def test_errors_are_not_remembered() -> None:
+    with pytest.raises(FilterSyntaxError) as first:
+        parse("a == oops")
+    with pytest.raises(FilterSyntaxError) as second:
+        parse("a == oops")
+    assert first.value is not second.value
+
+
+def test_entries_are_bounded_and_the_oldest_goes_first() -> None:
+    trees = TreeCache(max_entries=3)
+    for name in "abcd":
+        trees.put(name, name, TREE)
+    assert len(trees) == 3
+    assert trees.get("a") is None
+    assert trees.get("b") is TREE
+    trees.put("b", "b", F.other == 2)
+    assert trees.get("b") is TREE
+    trees.clear()
+    assert len(trees) == 0
+    assert trees.get("b") is None
+
+
+def test_bytes_are_bounded() -> None:
+    size = sys.getsizeof("x" * 1_000)
+    trees = TreeCache(max_bytes=5 * size)
+    for number in range(20):
+        trees.put(number, "x" * 1_000, TREE)
+    assert [number for number in range(20) if trees.get(number) is TREE] == [15, 16, 17, 18, 19]
+    trees.put("wide", "\N{GRINNING FACE}" * 260, TREE)
+    assert trees.get("wide") is TREE
+    assert sum(trees.get(number) is TREE for number in range(20)) == 3
+    trees.put("large", "x" * 2_000, TREE)
+    assert trees.get("large") is None
+
+
+def test_the_parsers_own_cache_stays_within_its_bounds() -> None:
+    parser._trees.clear()
+    for number in range(MAX_ENTRIES + 50):
+        parse(f"bounded == {number}")
+    assert len(parser._trees) == MAX_ENTRIES
+    for number in range(100):
+        parse(f"k == '{'x' * 60_000}{number}'")
+    assert len(parser._trees) <= MAX_BYTES // 60_000
+    parse(f"k == '{'x' * MAX_BYTES}'", limits=None)
+    assert parser._trees.get((f"k == '{'x' * MAX_BYTES}'", None)) is None
+    parser._trees.clear()
+
+
+def test_many_threads() -> None:
+    parser._trees.clear()
+    texts = [f"shared.k{number} == {number} AND NOT (x > {number})" for number in range(1_200)]
+    wrong: list[str] = []
+    start = threading.Barrier(4)
+
+    def work(offset: int) -> None:
+        start.wait()
+        wrong.extend(
+            text
+            for text in texts[offset:] + texts[:offset]
+            if parse(text).to_text() != text.replace("(", "").replace(")", "")
+        )
+
+    threads = [threading.Thread(target=work, args=(300 * number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert len(parser._trees) == MAX_ENTRIES
+    parser._trees.clear()
+
+
+def test_a_hit_is_fast() -> None:
+    text = " AND ".join(f"k{number} == 'some text'" for number in range(60))
+    parse(text)
+    best = 1.0
+    for _ in range(20):
+        start = time.perf_counter()
+        for _ in range(200):
+            parse(text)
+        best = min(best, (time.perf_counter() - start) / 200)
+    assert best < 5e-6

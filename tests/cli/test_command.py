@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 def start(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:
     streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100", "TERM": "xterm"}
+    environment.pop("PYTHONUNBUFFERED", None)  # under which everything is flushed at once
     return subprocess.Popen([*COMMAND, *arguments], env=environment, **{**streams, **options})
 
 
@@ -38,7 +39,7 @@ def test_without_the_extra_the_command_says_what_to_install(missing: str) -> Non
         f"sys.modules[{missing!r}] = None; from vecstore.cli import main; main()"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode != 0
+    assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr == (
         f"vecstore: the command line needs {missing}, which is not installed.\n"
@@ -163,3 +164,14 @@ def _read(terminal: int) -> bytes:
         return os.read(terminal, 4096)
     except OSError:  # how Linux says that the other end was closed
         return b""
+
+
+def test_the_embedder_leaves_logging_alone() -> None:
+    code = (
+        "import logging\n"
+        "from vecstore.cli.embedders import WordLlamaEmbedder\n"
+        "WordLlamaEmbedder().embed_query('bread')\n"
+        "root = logging.getLogger()\n"
+        "assert (root.handlers, root.level) == ([], logging.WARNING), (root.handlers, root.level)"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

@@ -203,14 +203,10 @@ def test_an_embedder_is_a_function_an_object_or_a_class(run: Run, docs: Path, na
     assert run("search", "store.json", "a", *embedder).code == 0
 
 
-def test_wordllama_needs_no_network_and_leaves_logging_alone(run: Run, docs: Path) -> None:
-    import logging
-
-    before = logging.getLogger().handlers[:], logging.getLogger().level
+def test_wordllama_is_the_default(run: Run, docs: Path) -> None:
     assert run("index", "docs.jsonl", "-o", "store.json").code == 0
     outcome = run("search", "store.json", "sourdough loaf", "--json", "--top-k", "1")
     assert outcome.json[0]["id"] == "a"
-    assert (logging.getLogger().handlers, logging.getLogger().level) == before
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,11 @@ def main() -> None:
         missing = (error.name or "").partition(".")[0]
         if missing not in _NEEDED:
             raise
-        sys.exit(
+        sys.stderr.write(
             f"vecstore: the command line needs {missing}, which is not installed.\n"
-            "hint: pip install 'vecstore-dialects[cli]'"
+            "hint: pip install 'vecstore-dialects[cli]'\n"
         )
+        sys.exit(2)
     for stream in (sys.stdout, sys.stderr):
         # What a terminal's encoding does not have is shown escaped, rather than not at all.
         if isinstance(stream, io.TextIOWrapper):

@@ -14,12 +14,11 @@ import vecstore
 from vecstore.cli import dialects, explain, filters, grep, index_search
 from vecstore.cli.demo import run as demo
 
-_STOPPED = 130
 _NO_READER = 141
 
 
 class Commands(TyperGroup):
-    """Ends quietly where a command is stopped from outside: Ctrl-C, or a reader that has gone."""
+    """Ends quietly when the reader of the output has gone (typer itself does so on Ctrl-C)."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
@@ -31,8 +30,6 @@ class Commands(TyperGroup):
             # What is left in the buffers has no reader: send it nowhere, or Python complains.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(_NO_READER) from None
-        except KeyboardInterrupt:
-            raise typer.Exit(_STOPPED) from None
 
 
 app = typer.Typer(

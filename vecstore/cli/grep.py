@@ -17,6 +17,7 @@ from vecstore.cli.output import (
     CommandError,
     JsonOption,
     expected_errors,
+    file_fault,
     print_json,
 )
 from vecstore.cli.reading import (
@@ -81,8 +82,8 @@ class Scan:
                         self._report(f"{shown_name(name)}:{number}: {bad}")
         except CommandError as error:
             self._report(str(error))
-        except IsADirectoryError:
-            self._report(f"{name}: Is a directory")
+        except OSError as error:  # while reading: a disk or a network that fails
+            self._report(f"{shown_name(name)}: {file_fault(error)}")
 
     def _selects(self, row: dict[str, Any], line: bytes) -> bool:
         metadata = inner_object(row, self._under) if self._under else row

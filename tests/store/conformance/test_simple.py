@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
+from uuid import uuid4
 
 from vecstore import SimpleVectorStore, VectorStore, open_store
-from vecstore.testing import StoreSuite
+from vecstore.testing import PersistentStoreTests, StoreSuite
 
 
 class TestCosine(StoreSuite):
@@ -26,3 +28,20 @@ class TestEuclidean(TestCosine):
 class TestByUrl(TestCosine):
     def make_store(self, **options: Any) -> VectorStore:
         return open_store("memory:", **options)
+
+
+class TestFile(PersistentStoreTests):
+    """``memory:`` with a path: loaded when opened, saved when closed."""
+
+    live = False
+
+    def make_store(self, **options: Any) -> VectorStore:
+        path = self.folder / f"{uuid4()}.json"
+        store = open_store(f"memory:{path}", **options)
+        self.paths[id(store)] = path
+        return store
+
+    def open_again(self, store: VectorStore, **options: Any) -> VectorStore:
+        return open_store(f"memory:{self.paths[id(store)]}", **options)
+
+    paths: ClassVar[dict[int, Path]] = {}

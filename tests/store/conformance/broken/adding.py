@@ -1,0 +1,204 @@
+"""Mistakes in adding: ids, conflicts, metadata, texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tests.store.conformance.broken.registry import caught_by
+from tests.store.conformance.limited import FLAT, check_flat
+from vecstore import Batch, Document, DuplicateDocumentError, Selection, SimpleVectorStore
+from vecstore.document import stored_document
+
+
+def _with_metadata(batch: Batch, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Batch:
+    return replace(batch, metadata=[change(metadata) for metadata in batch.metadata])
+
+
+# --- add --------------------------------------------------------------------------------------
+
+
+@caught_by("test_ids_stay_with_their_documents_across_batches")
+class ReturnsIdsSorted(SimpleVectorStore):
+    def add(self, *arguments: Any, **options: Any) -> list[str]:
+        return sorted(super().add(*arguments, **options))
+
+
+@caught_by("test_ids_stay_with_their_documents_across_batches")
+class ShiftsTextsAfterTheFirstBatch(SimpleVectorStore):
+    def _add(self, batch: Batch) -> Iterable[str]:
+        if self.count():
+            batch = replace(batch, texts=[*batch.texts[1:], batch.texts[0]])
+        return super()._add(batch)
+
+
+@caught_by("test_replace_changes_the_whole_document")
+class ReplaceMergesMetadata(SimpleVectorStore):
+    def _add(self, batch: Batch) -> Iterable[str]:
+        old = {one.id: one.metadata for one in self.get(batch.ids)}
+        merged = [
+            {**old.get(id, {}), **new} for id, new in zip(batch.ids, batch.metadata, strict=True)
+        ]
+        return super()._add(replace(batch, metadata=merged))
+
+
+@caught_by("test_skip_leaves_what_is_there")
+class SkipOverwrites(SimpleVectorStore):
+    def _add(self, batch: Batch) -> Iterable[str]:
+        mode: Any = "replace" if batch.on_conflict == "skip" else batch.on_conflict
+        return super()._add(replace(batch, on_conflict=mode))
+
+
+@caught_by("test_error_names_the_ids_and_writes_nothing_of_the_batch")
+class ErrorWritesTheFreeOnes(SimpleVectorStore):
+    def _add(self, batch: Batch) -> Iterable[str]:
+        if batch.on_conflict == "error":
+            known = {one.id for one in self.get(batch.ids)}
+            super()._add(replace(batch, on_conflict="skip"))
+            if known:
+                raise DuplicateDocumentError("taken", ids=sorted(known))
+            return batch.ids
+        return super()._add(batch)
+
+
+@caught_by("test_of_one_id_twice_in_a_call_the_last_is_stored[list-replace]")
+class FirstOfTwoWins(SimpleVectorStore):
+    def add(self, documents: Any, **options: Any) -> list[str]:
+        given = list(documents)
+        first = {one.id: one for one in reversed(given)}
+        super().add(list(first.values()), **options)
+        return [one.id for one in given]
+
+
+@caught_by("test_what_callers_hold_is_not_what_is_stored")
+class SharesMetadata(SimpleVectorStore):
+    def _get(self, selection: Selection, **options: Any) -> Iterable[Document]:
+        for one in super()._get(selection, **options):
+            yield stored_document(one.id, one.text, one._metadata, one.embedding)
+
+
+@caught_by("test_given_embeddings_are_taken_as_they_are")
+class EmbedsAgain(SimpleVectorStore):
+    def _add(self, batch: Batch) -> Iterable[str]:
+        embedder: Any = self.embedder
+        if embedder is not None:
+            vectors = np.array(embedder.embed_documents(batch.texts), np.float32)
+            batch = replace(batch, vectors=vectors)
+        return super()._add(batch)
+
+
+@caught_by("test_everything_is_checked_before_the_first_write")
+class ChecksOneByOne(SimpleVectorStore):
+    def add(self, documents: Any, **options: Any) -> list[str]:
+        return [id for one in documents for id in super(ChecksOneByOne, self).add([one], **options)]
+
+
+@caught_by("test_a_backend_that_fails_half_way")
+class ForgetsWhatWasStored(SimpleVectorStore):
+    def add(self, documents: Any, **options: Any) -> list[str]:
+        try:
+            return super().add(documents, **options)
+        except Exception as error:
+            error.stored_ids = []  # type: ignore[attr-defined]
+            raise
+
+
+@caught_by("test_nothing_of_a_wrong_answer_is_stored[one too few]")
+class StoresWhatCame(SimpleVectorStore):
+    def _embed_documents(self, documents: Sequence[Any], dimension: int | None) -> Any:
+        embedder: Any = self.embedder
+        vectors = embedder.embed_documents([one.text for one in documents])
+        missing = len(documents) - len(vectors)
+        return np.array([*vectors, *vectors[:1] * missing], np.float32)
+
+
+@caught_by("test_nothing_of_a_wrong_answer_is_stored[it fails]")
+class QuotesTheProvider(SimpleVectorStore):
+    def add(self, documents: Any, **options: Any) -> list[str]:
+        try:
+            return super().add(documents, **options)
+        except Exception as error:
+            error.args = (f"{error}: {error.__cause__}",)
+            raise
+
+
+# --- metadata, texts, ids ---------------------------------------------------------------------
+
+
+@caught_by("test_null_and_empty_list_come_back_as_declared")
+class DropsNulls(SimpleVectorStore):
+    def _add(self, batch: Batch) -> Iterable[str]:
+        return super()._add(
+            _with_metadata(batch, lambda old: {k: v for k, v in old.items() if v is not None})
+        )
+
+
+@caught_by("test_every_value_comes_back_with_its_type")
+class TurnsIntegersIntoFloats(SimpleVectorStore):
+    def _add(self, batch: Batch) -> Iterable[str]:
+        def floats(old: dict[str, Any]) -> dict[str, Any]:
+            return {k: float(v) if type(v) is int and abs(v) < 2**53 else v for k, v in old.items()}
+
+        return super()._add(_with_metadata(batch, floats))
+
+
+@caught_by("test_every_value_comes_back_with_its_type")
+class TurnsBoolsIntoIntegers(SimpleVectorStore):
+    def _add(self, batch: Batch) -> Iterable[str]:
+        def integers(old: dict[str, Any]) -> dict[str, Any]:
+            return {k: int(v) if type(v) is bool else v for k, v in old.items()}
+
+        return super()._add(_with_metadata(batch, integers))
+
+
+@caught_by("test_odd_keys_come_back")
+class ReadsDotsAsPaths(SimpleVectorStore):
+    def _add(self, batch: Batch) -> Iterable[str]:
+        def nested(old: dict[str, Any]) -> dict[str, Any]:
+            new: dict[str, Any] = {}
+            for key, value in old.items():
+                first, _, rest = key.partition(".")
+                new[first if first and rest else key] = {rest: value} if first and rest else value
+            return new
+
+        return super()._add(_with_metadata(batch, nested))
+
+
+@caught_by("test_names_that_stores_use_themselves")
+class KeepsItsTextInMetadata(SimpleVectorStore):
+    def _add(self, batch: Batch) -> Iterable[str]:
+        return super()._add(
+            _with_metadata(batch, lambda old: {k: v for k, v in old.items() if k != "text"})
+        )
+
+
+@caught_by("test_odd_keys_come_back", domain=FLAT)
+class RefusesTooLate(SimpleVectorStore):
+    def _add(self, batch: Batch) -> Iterable[str]:
+        for id, metadata in zip(batch.ids, batch.metadata, strict=True):
+            check_flat(metadata, id)
+        return super()._add(batch)
+
+
+@caught_by("test_max_text_bytes")
+class CutsTexts(SimpleVectorStore):
+    def _add(self, batch: Batch) -> Iterable[str]:
+        return super()._add(replace(batch, texts=[text[:65_535] for text in batch.texts]))
+
+
+@caught_by("test_each_is_its_own")
+class FoldsCaseOfIds(SimpleVectorStore):
+    def _add(self, batch: Batch) -> Iterable[str]:
+        return super()._add(replace(batch, ids=[id.lower() for id in batch.ids]))
+
+
+@caught_by("test_unknown_ids_are_unknown")
+class ReadsIdsAsNumbers(SimpleVectorStore):
+    def _get(self, selection: Selection, **options: Any) -> Iterable[Document]:
+        yield from super()._get(selection, **options)
+        for id in selection.ids or ():
+            if id.strip() == "1":
+                yield stored_document(id, "not asked for", {})

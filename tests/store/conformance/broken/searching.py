@@ -1,0 +1,163 @@
+"""Mistakes in searching and filtering."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tests.store.conformance.broken.registry import caught_by
+from vecstore import Batch, Document, Expression, Op, SimpleVectorStore
+
+# --- search -----------------------------------------------------------------------------------
+
+
+@caught_by("test_top_k")
+class OneTooFew(SimpleVectorStore):
+    def _search(self, vector: Any, *, top_k: int, **options: Any) -> Iterable[Document]:
+        return super()._search(vector, top_k=max(1, top_k - 1), **options)
+
+
+@caught_by("test_known_scores[cosine]")
+class ScoresFromNoughtToOne(SimpleVectorStore):
+    def _search(self, vector: Any, **options: Any) -> Iterable[Document]:
+        found = super()._search(vector, **options)
+        return [one.replace(score=(1 + (one.score or 0)) / 2) for one in found]
+
+
+@caught_by("test_known_scores[euclidean]")
+class SquaresDistances(SimpleVectorStore):
+    def _search(self, vector: Any, **options: Any) -> Iterable[Document]:
+        found = list(super()._search(vector, **options))
+        if self.metric != "euclidean":
+            return found
+        return [one.replace(score=-((one.score or 0.0) ** 2)) for one in found]
+
+
+@caught_by("test_scores_and_order[cosine]")
+class RoundsScores(SimpleVectorStore):
+    def _search(self, vector: Any, **options: Any) -> Iterable[Document]:
+        found = super()._search(vector, **options)
+        return [one.replace(score=round(one.score or 0.0, 2)) for one in found]
+
+
+@caught_by("test_equal_scores_are_ordered_by_id")
+class TiesInOrderOfArrival(SimpleVectorStore):
+    def search(self, *arguments: Any, **options: Any) -> list[Document]:
+        arrival = {one.id: place for place, one in enumerate(self.scan())}
+        found = super().search(*arguments, **options)
+        return sorted(found, key=lambda one: (-(one.score or 0.0), arrival[one.id]))
+
+
+@caught_by("test_threshold_is_inclusive")
+class ForgetsTheThreshold(SimpleVectorStore):
+    def search(self, *arguments: Any, **options: Any) -> list[Document]:
+        options.pop("threshold", None)
+        return super().search(*arguments, **options)
+
+
+@caught_by("test_threshold_is_inclusive")
+class ThresholdIsExclusive(SimpleVectorStore):
+    def search(self, *arguments: Any, **options: Any) -> list[Document]:
+        threshold = options.get("threshold")
+        found = super().search(*arguments, **options)
+        return [one for one in found if threshold is None or (one.score or 0.0) > threshold]
+
+
+@caught_by("test_no_threshold_hides_nothing")
+class NoughtByDefault(SimpleVectorStore):
+    def search(self, *arguments: Any, **options: Any) -> list[Document]:
+        return super().search(*arguments, **{"threshold": 0.0, **options})
+
+
+@caught_by("test_embeddings_come_on_request")
+class AlwaysShowsVectors(SimpleVectorStore):
+    def _search(self, vector: Any, *, include_embedding: bool, **options: Any) -> Any:
+        return super()._search(vector, include_embedding=True, **options)
+
+
+@caught_by("test_keeps_norm")
+class NormalisesInSilence(SimpleVectorStore):
+    def _add(self, batch: Batch) -> Iterable[str]:
+        lengths = np.linalg.norm(batch.vectors, axis=1, keepdims=True)
+        return super()._add(replace(batch, vectors=batch.vectors / lengths))
+
+
+@caught_by("test_what_is_no_search_is_refused")
+class SwallowsKeywords(SimpleVectorStore):
+    def search(self, query: Any = None, **options: Any) -> list[Document]:
+        known = ("vector", "top_k", "threshold", "filter", "include_embedding")
+        return super().search(query, **{k: v for k, v in options.items() if k in known})
+
+
+# --- filters ----------------------------------------------------------------------------------
+
+
+class _Wrong:
+    """A filter that decides some documents wrongly."""
+
+    def __init__(self, filter: Expression, wrong: Callable[[Expression, Any], bool | None]) -> None:
+        self._filter, self._wrong = filter, wrong
+
+    def matcher(self) -> Callable[[Any], bool]:
+        def matches(metadata: Any) -> bool:
+            verdict = self._wrong(self._filter, metadata)
+            return self._filter.matches(metadata) if verdict is None else verdict
+
+        return matches
+
+
+@caught_by("test_every_operator")
+class NotEqualWantsTheKey(SimpleVectorStore):
+    def _compile_filter(self, filter: Expression) -> Any:
+        def wrong(filter: Expression, metadata: Any) -> bool | None:
+            return False if filter.op is Op.NE and filter.key.path[0] not in metadata else None
+
+        return _Wrong(filter, wrong)
+
+
+@caught_by("test_every_operator")
+class TrueIsOne(SimpleVectorStore):
+    def _compile_filter(self, filter: Expression) -> Any:
+        def wrong(filter: Expression, metadata: Any) -> bool | None:
+            if filter.op is Op.EQ and filter.value.items == (1,):
+                return True if metadata.get(filter.key.path[0]) is True else None
+            return None
+
+        return _Wrong(filter, wrong)
+
+
+@caught_by("test_the_nearest_among_those_that_match")
+class FiltersTheTop(SimpleVectorStore):
+    def _search(self, vector: Any, *, top_k: int, filter: Any, **options: Any) -> Any:
+        found = super()._search(vector, top_k=top_k, filter=None, **options)
+        return [one for one in found if filter is None or filter.matches(one.metadata)]
+
+
+@caught_by("test_count")
+class CountsEverything(SimpleVectorStore):
+    def _count(self, filter: Any) -> int:
+        return super()._count(None)
+
+
+@caught_by("test_a_filter_in_any_form")
+class FiltersAreTextOnly(SimpleVectorStore):
+    def get(self, *arguments: Any, filter: Any = None, **options: Any) -> list[Document]:
+        return super().get(
+            *arguments, filter=filter if isinstance(filter, str) else None, **options
+        )
+
+
+@caught_by("test_what_the_dialect_does_not_answer_is_refused_before_any_call", dialect="qdrant")
+class AnswersWhatItCannot(SimpleVectorStore):
+    pass
+
+
+@caught_by("test_a_refusal_comes_before_embedding")
+class EmbedsBeforeItCompiles(SimpleVectorStore):
+    def search(self, query: Any = None, **options: Any) -> list[Document]:
+        if isinstance(query, str):
+            return super().search(vector=self._embed_query(query), **options)
+        return super().search(query, **options)

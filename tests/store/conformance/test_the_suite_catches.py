@@ -1,0 +1,75 @@
+"""The suite notices stores that break the contract in one point."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.store.conformance.broken import BROKEN
+from vecstore.testing import StoreSuite
+
+ROOT = Path(__file__).resolve().parents[3]
+SUITES = "tests/store/conformance/broken_suites.py"
+TESTS = sorted({name.partition("::")[2] for name in BROKEN})
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What became of each test that was to notice: "passed", or the message of its failure."""
+    report = tmp_path_factory.mktemp("report") / "junit.xml"
+    names = [*BROKEN, *[f"TestSound::{test}" for test in TESTS]]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        f"--junitxml={report}",
+    ]
+    run = subprocess.run(
+        [*command, *[f"{SUITES}::{name}" for name in names]],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 1, run.stdout + run.stderr
+    found: dict[str, str] = {}
+    for case in ElementTree.parse(report).iter("testcase"):
+        assert case.find("error") is None, ElementTree.tostring(case, "unicode")
+        assert case.find("skipped") is None
+        failure = case.find("failure")
+        suite = case.get("classname", "").rpartition(".")[2]
+        found[f"{suite}::{case.get('name')}"] = (
+            "passed" if failure is None else failure.get("message", "")
+        )
+    return found
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_store_is_caught(outcomes: dict[str, str], name: str) -> None:
+    assert outcomes[name] != "passed"
+    assert outcomes[name]
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_a_sound_store_passes(outcomes: dict[str, str], test: str) -> None:
+    assert outcomes[f"TestSound::{test}"] == "passed"
+
+
+def test_no_test_of_the_suite_hides_another() -> None:
+    """The suite is put together from parts: one name in two of them would run once."""
+    names = Counter(
+        name
+        for part in StoreSuite.__mro__
+        for name in vars(part)
+        if name.startswith("test_") and part is not StoreSuite
+    )
+    assert [name for name, count in names.items() if count > 1] == []
+    assert len(names) > 90

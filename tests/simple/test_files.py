@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.store.test_document import METADATA
@@ -108,6 +108,7 @@ def test_any_document_survives(items: list[tuple[str, dict[str, Any]]]) -> None:
 
 
 @given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=9))
+@example([3e38] * 9)
 def test_any_vector_survives_bit_by_bit(numbers: list[float]) -> None:
     store = SimpleVectorStore(metric="euclidean")
     store.add([Document("", id="x", embedding=numbers), Document("", id="y", embedding=numbers)])

@@ -77,12 +77,20 @@ def test_growing_copies_seldom() -> None:
     assert len(capacities) < 10
 
 
+class Broken(list[Any]):
+    def __iter__(self) -> Any:
+        yield {"v": 9}
+        raise KeyError
+
+
 def test_a_write_that_fails_leaves_no_trace() -> None:
     table = Table("cosine")
     put(table, "a", "b", value=1)
     before = table.snapshot
     with pytest.raises(ValueError):
         table.put(["b", "c"], ["", ""], [{}, {}], np.ones((2, 5), np.float32))
+    with pytest.raises(KeyError):
+        table.put(["b", "c"], ["", ""], Broken(), np.ones((2, 3), np.float32))
     assert table.snapshot is before
     put(table, "c", value=2)
     assert seen(table.snapshot) == {"a": 1, "b": 1, "c": 2}

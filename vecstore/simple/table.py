@@ -118,7 +118,7 @@ class Table:
             matrix, lengths, died = self._room_for(stop, vectors.shape[1])
             squares = _squares(vectors)
             matrix[start:stop] = vectors
-            np.sqrt(squares, out=lengths[start:stop], casting="same_kind")
+            lengths[start:stop] = _lengths(squares)
             died[start:stop] = _ALIVE
             # A failed attempt may have left entries past the end.
             del old.ids[start:], old.texts[start:], old.metadata[start:]
@@ -175,7 +175,7 @@ class Table:
         """Put these documents in the place of all others, in one step."""
         rows = dict(zip(ids, range(len(ids)), strict=True))
         squares = _squares(vectors)
-        lengths = np.sqrt(squares).astype(np.float32)
+        lengths = _lengths(squares)
         died = np.full(len(ids), _ALIVE, np.int64)
         with self.lock:
             self._rows = rows
@@ -244,6 +244,11 @@ def _squares(vectors: Matrix) -> NDArray[Any]:
         wide = vectors.astype(np.float64)
         return np.asarray(np.vecdot(wide, wide))
     return squares
+
+
+def _lengths(squares: NDArray[Any]) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):  # a length that overflows is an extreme one, and not used
+        return np.sqrt(squares).astype(np.float32)
 
 
 def _is_extreme(squares: NDArray[Any]) -> bool:

@@ -21,8 +21,8 @@ from vecstore.testing.report import ConformanceError, summary
 from vecstore.testing.rows import ANYTHING, Documents, Domain, oracle_rows
 from vecstore.testing.strategies import filters
 
-# A fifth of what the profile asks for: each example is a call to the engine.
-_DRAWN = max(20, settings().max_examples // 5)
+# A third of what the profile asks for: each example is a call to the engine.
+_DRAWN = max(20, settings().max_examples // 3)
 
 
 class DialectSuite:

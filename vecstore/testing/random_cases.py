@@ -25,8 +25,9 @@ from vecstore.testing.samples import (
 )
 
 _ATOM_OPS = tuple(op for op in Op if op not in LOGICAL)
-# Half of all values come from here, so that filters and documents meet.
-_FREQUENT: tuple[Scalar, ...] = (True, False, 0, 1, 1.5, -1, "a", "b", "A", "1", "", "it's", "é")
+# Most values come from here, so that filters and documents meet.
+_FREQUENT: tuple[Scalar, ...] = (True, False, 0, 1, 1.5, "a", "b", "A", "1", "it's")
+_LEAF = 0.25
 _MOST_TRIES = 2_000
 
 
@@ -91,7 +92,7 @@ class RandomCases:
 
     def _tree(self, depth: int, *, negated: bool) -> Expression:
         random = self._random
-        if depth <= 0 or random.random() < 0.2:
+        if depth <= 0 or random.random() < _LEAF:
             return self._atom(negated)
         if random.random() < 0.25:
             return Expression(Op.NOT, self._tree(depth - 1, negated=not negated))
@@ -119,7 +120,7 @@ class RandomCases:
         if op in NULL_TESTS:
             return Expression(op, key)
         if op in MEMBERSHIPS:
-            length = random.choice((0, 1, 1, 2, 2, 3, 5))
+            length = 0 if random.random() < 0.03 else random.choice((1, 2, 2, 3, 5, 8))
             return Expression(op, key, Value([self._literal() for _ in range(length)]))
         literal = self._literal()
         while op in ORDERINGS and isinstance(literal, bool):
@@ -129,18 +130,18 @@ class RandomCases:
     def _path(self) -> tuple[str, ...]:
         random = self._random
         dice = random.random()
-        if dice < 0.7:
+        if dice < 0.75:
             return (random.choice(KEYS),)
-        if dice < 0.85:
+        if dice < 0.9:
             return random.choice(PATHS)
-        return (random.choice(ODD_KEYS),) if dice < 0.95 else random.choice(ODD_PATHS)
+        return (random.choice(ODD_KEYS),) if dice < 0.97 else random.choice(ODD_PATHS)
 
     def _literal(self) -> Scalar:
         random = self._random
         dice = random.random()
-        if dice < 0.5:
+        if dice < 0.6:
             return random.choice(_FREQUENT)
-        if dice < 0.9:
+        if dice < 0.92:
             return random.choice(SCALARS)
         return self._near(random.choice(SCALARS))
 

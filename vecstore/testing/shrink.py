@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from vecstore.filter.ast import Expression, Key, Value
-from vecstore.filter.op import LOGICAL, NULL_TESTS
+from vecstore.filter.normalize import NEGATION
+from vecstore.filter.op import LOGICAL, NULL_TESTS, Op
 from vecstore.filter.values import Scalar
 
 Document = dict[str, Any]
@@ -82,6 +83,8 @@ def _smaller_trees(filter: Expression) -> Iterator[Expression]:
         return
     children = filter.operands
     yield from children
+    if filter.op is Op.NOT and children[0].op not in LOGICAL:
+        yield Expression(NEGATION[children[0].op], *children[0].operands)
     for index in range(len(children)):
         rest = children[:index] + children[index + 1 :]
         if len(rest) >= 2:
@@ -103,6 +106,8 @@ def _smaller_atoms(atom: Expression) -> Iterator[Expression]:
     if half:
         yield Expression(atom.op, atom.key, Value(literal[:half]))
         yield Expression(atom.op, atom.key, Value(literal[half:]))
+    if len(literal) == 1:
+        yield Expression(Op.EQ if atom.op is Op.IN else Op.NE, atom.key, Value(literal[0]))
     if len(literal) <= 8:
         for index, item in enumerate(literal):
             before, after = literal[:index], literal[index + 1 :]

@@ -41,7 +41,14 @@ def library_files(root: Path | None = None) -> list[Path]:
         ConfigurationError: If this Python came without the sources of its library.
     """
     root = root or Path(sysconfig.get_path("stdlib"))
-    files = [path for path in sorted(root.rglob("*.py")) if _is_public(path.relative_to(root))]
+    # The same folder may hold site-packages: only what belongs to the library is walked through.
+    files = [
+        path
+        for top in sorted(root.iterdir())
+        if top.name.removesuffix(".py") in sys.stdlib_module_names
+        for path in (sorted(top.rglob("*.py")) if top.is_dir() else [top])
+        if _is_public(path.relative_to(root))
+    ]
     if not files:
         raise ConfigurationError(
             f"there are no source files of the standard library in {root}; run the demo with a "
@@ -123,8 +130,7 @@ def documents_in(source: bytes, file: Path) -> Iterator[Document]:
 
 
 def _is_public(file: Path) -> bool:
-    top = file.parts[0].removesuffix(".py")
-    return top in sys.stdlib_module_names and not any(
+    return not any(
         part in _NOT_DOCUMENTATION or (part.startswith("_") and part != "__init__.py")
         for part in file.parts
     )

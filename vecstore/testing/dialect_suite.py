@@ -190,7 +190,7 @@ class DialectSuite:
             both = first & second
             if not examiner.comparable(both):
                 continue
-            added = examiner.select(both, rows) - examiner.select(first, rows)
+            added = examiner.answer(both, rows) - examiner.answer(first, rows)
             if added:
                 examiner.fail(
                     both,

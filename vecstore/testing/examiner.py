@@ -158,6 +158,15 @@ class Examiner:
             raise ConformanceError(f"run() returned ids that no document has: {strangers}")
         return found
 
+    def answer(self, filter: Expression, rows: Documents) -> set[str]:
+        """The same, where an error of the engine is a failed test with its report."""
+        __tracebackhide__ = True
+        try:
+            return self.select(filter, rows)
+        except Exception as error:
+            finding = self._finding(filter, rows, set(rows), error)
+            raise ConformanceError(f"{self.dialect.name} raised:\n\n{finding}\n") from error
+
     def compare(
         self, filters: Iterable[Expression], rows: Documents, *, shrinking: bool = True
     ) -> int:

@@ -1,0 +1,1 @@
+"""Random filters on every engine, for as long as one likes: ``python -m tests.fuzz --help``."""

@@ -24,6 +24,8 @@ ENTRY_POINT_GROUP = "vecstore.stores"
 _BUILT_IN = {
     "memory": "vecstore.simple.store:SimpleVectorStore",
     "pgvector+embedded": "vecstore.dialects.pgvector.store:PgvectorStore",
+    "qdrant": "vecstore.dialects.qdrant.store:QdrantStore",
+    "qdrant+https": "vecstore.dialects.qdrant.store:QdrantStore",
     "postgres": "vecstore.dialects.pgvector.store:PgvectorStore",
     "postgresql": "vecstore.dialects.pgvector.store:PgvectorStore",
 }

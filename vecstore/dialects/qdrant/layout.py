@@ -13,6 +13,7 @@ Qdrant gives JSON back as it took it: ``1`` and ``1.0`` stay apart, ``null`` and
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID, uuid5
@@ -44,6 +45,51 @@ def point_id(document_id: str) -> str:
         'cefd6fa1-1a43-54ca-8b22-c8300f8c79d7'
     """
     return str(uuid5(_NAMESPACE, document_id))
+
+
+@dataclass(frozen=True, slots=True)
+class PayloadLayout:
+    """Where a document's parts stand in a payload.
+
+    Args:
+        id: The key of the document's id; None where the point's own id, a UUID or a number, is it.
+        text: The key of the text.
+        metadata: The key of the metadata object; ``""`` where its keys stand beside the others.
+
+    Example:
+        >>> LANGCHAIN.read("7", {"page_content": "Hello", "metadata": {"n": 1}})
+        ('7', 'Hello', {'n': 1})
+    """
+
+    id: str | None = ID
+    text: str = TEXT
+    metadata: str = METADATA
+
+    def write(self, document_id: str, text: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
+        """The payload that holds a document."""
+        own = {} if self.id is None else {self.id: document_id}
+        if self.metadata:
+            return {**own, self.text: text, self.metadata: metadata}
+        return {**metadata, **own, self.text: text}
+
+    def read(self, point: str, payload: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
+        """Id, text and metadata of the document that a payload holds."""
+        document_id = point if self.id is None else payload[self.id]
+        text = payload.get(self.text)
+        if self.metadata:
+            metadata = payload.get(self.metadata) or {}
+        else:
+            metadata = {
+                key: value for key, value in payload.items() if key not in (self.id, self.text)
+            }
+        return document_id, text if isinstance(text, str) else "", dict(metadata)
+
+
+OWN: Final = PayloadLayout()
+"""How our own store lays documents out."""
+
+LANGCHAIN: Final = PayloadLayout(id=None, text="page_content", metadata="metadata")
+"""Collections that LangChain's Qdrant store wrote."""
 
 
 def payload_of(document_id: str, text: str, metadata: Mapping[str, Any]) -> dict[str, Any]:

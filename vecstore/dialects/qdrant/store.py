@@ -1,0 +1,592 @@
+"""Documents in Qdrant: servers, the client's local mode, or an existing client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from vecstore.calls import Batch, Selection
+from vecstore.capabilities import Metric, StoreCapabilities
+from vecstore.dialects.qdrant.client import Calls
+from vecstore.dialects.qdrant.dialect import Qdrant, encode_key
+from vecstore.dialects.qdrant.layout import (
+    MAX_INTEGER,
+    MIN_INTEGER,
+    OWN,
+    PayloadLayout,
+    as_path,
+    check_datetimes,
+    point_id,
+)
+from vecstore.document import Document, stored_document
+from vecstore.embedding import BatchingStrategy, EmbedderInput, check_dimension
+from vecstore.errors import ConfigurationError, DuplicateDocumentError, SchemaMismatchError
+from vecstore.filter.ast import Expression
+from vecstore.filter.convert import Compiled
+from vecstore.hooks import changed
+from vecstore.opening import StoreURL
+from vecstore.store import VectorStore
+
+if TYPE_CHECKING:
+    from qdrant_client import QdrantClient
+
+    from vecstore.vectors import Vector
+
+IndexType = Literal["keyword", "float", "bool", "datetime"]
+
+BATCH = 256
+"""Points in one request: a server takes 32 MiB at once by default."""
+
+_DISTANCES: dict[Metric, str] = {"cosine": "Cosine", "dot": "Dot", "euclidean": "Euclid"}
+_INDEX_TYPES = ("keyword", "float", "bool", "datetime")
+_CHANGES_ANSWERS = {"integer", "datetime"}
+
+
+class QdrantStore(VectorStore):
+    """A collection of points, each with its document's id, text and metadata as payload.
+
+    Args:
+        collection: Name of the collection.
+        client: An open ``QdrantClient``, which stays open when the store closes; or one of
+        url: the address of a server,
+        host: its name (with ``port``),
+        path: a folder for the client's local mode, or
+        location: ``":memory:"``.
+        port: Port of the server's REST interface.
+        grpc_port: Port of its gRPC interface.
+        prefer_grpc: Talk gRPC where there is a choice.
+        api_key: For a server that wants one.
+        timeout: Seconds to wait for an answer.
+        create: Make the collection when it is missing, with the first documents. Searches never do.
+            By default only in local mode.
+        embedder: See :class:`~vecstore.VectorStore`, as for ``metric``, ``dimension`` and
+            ``batching``.
+        vector_name: Name of the vector in a collection that has several.
+        layout: Where id, text and metadata stand in payloads that others wrote; see
+            :class:`~vecstore.dialects.qdrant.layout.PayloadLayout`.
+        datetimes: Keys that hold datetimes or nothing: a contract that ``add`` enforces, in return
+            for which they can be ordered.
+        indexes: Payload indexes to make, as ``{"country": "keyword", "year": "float"}``. Numbers
+            are indexed as float: an integer index would not find 1.5.
+        exact: Compare with every point instead of asking the vector index.
+
+    Raises:
+        BackendNotInstalledError: If qdrant-client is missing.
+        ConfigurationError: If an option cannot work.
+        SchemaMismatchError: If the collection does not fit, or is missing and not to be made.
+        BackendError: If the server cannot be reached.
+
+    Example:
+        >>> with QdrantStore("docs", location=":memory:", dimension=2) as store:
+        ...     store.add([Document("Hello", {"n": 1}, id="a", embedding=[1, 0])])
+        ...     [found.id for found in store.search(vector=[1, 0], filter="n == 1")]
+        ['a']
+        ['a']
+    """
+
+    name: ClassVar[str] = "qdrant"
+    capabilities: StoreCapabilities = StoreCapabilities(
+        filtered_count=True,
+        min_integer=MIN_INTEGER,
+        max_integer=MAX_INTEGER,
+        max_dimension=65_536,
+        max_batch=BATCH,
+    )
+
+    def __init__(
+        self,
+        collection: str,
+        *,
+        client: QdrantClient | None = None,
+        url: str | None = None,
+        host: str | None = None,
+        path: str | None = None,
+        location: str | None = None,
+        port: int | None = None,
+        grpc_port: int | None = None,
+        prefer_grpc: bool | None = None,
+        api_key: str | None = None,
+        timeout: int | None = None,
+        create: bool | None = None,
+        embedder: EmbedderInput | None = None,
+        metric: Metric = "cosine",
+        dimension: int | None = None,
+        batching: BatchingStrategy | None = None,
+        vector_name: str | None = None,
+        layout: PayloadLayout = OWN,
+        datetimes: Collection[str | tuple[str, ...]] = (),
+        indexes: Mapping[str | tuple[str, ...], IndexType] | None = None,
+        exact: bool = False,
+    ) -> None:
+        if not isinstance(collection, str) or not collection:
+            raise ConfigurationError(f"a collection has a name, not {collection!r}")
+        if not isinstance(layout, PayloadLayout):
+            raise ConfigurationError(f"layout is a PayloadLayout, not a {type(layout).__name__}")
+        # The engine keeps directions under cosine, not lengths.
+        self.capabilities = replace(
+            self.capabilities,
+            keeps_norm=metric != "cosine",
+            id_charset="any" if layout.id else "uuid",
+        )
+        super().__init__(embedder, metric=metric, dimension=dimension, batching=batching)
+        self._dialect = Qdrant(prefix=layout.metadata, datetimes=datetimes)
+        self._collection = collection
+        self._layout = layout
+        self._vector_name = vector_name
+        self._exact = exact
+        self._indexes = _read_indexes(indexes or {}, self._dialect)
+        self._present = False
+        given: dict[str, Any] = {
+            "url": url,
+            "host": host,
+            "path": path,
+            "location": location,
+            "port": port,
+            "grpc_port": grpc_port,
+            "prefer_grpc": prefer_grpc,
+            "api_key": api_key,
+            "timeout": timeout,
+        }
+        options = {name: value for name, value in given.items() if value is not None}
+        if options:
+            options["check_compatibility"] = False
+            if path is not None:
+                options["force_disable_check_same_thread"] = True
+        self._call = Calls(client, options)
+        self._create = self._call.local if create is None else create
+        try:
+            self._open_collection()
+        except BaseException:
+            self._call.close()
+            raise
+
+    @classmethod
+    def from_url(
+        cls, url: StoreURL, *, embedder: EmbedderInput | None = None, **options: Any
+    ) -> QdrantStore:
+        """Open ``qdrant://host:6333/docs``, ``qdrant+https://host/docs`` or a local folder.
+
+        A local folder is ``qdrant:///folder?collection=docs``, and ``qdrant::memory:`` is gone
+        with the process: ``qdrant:?collection=docs``.
+        """
+        read = url.options(_URL_OPTIONS, options)
+        if url.host:
+            collection = read.pop("collection", None) or url.path.strip("/")
+            if url.user is not None or url.password is not None:
+                raise ConfigurationError(f"{url}: Qdrant has no users; pass api_key=... by keyword")
+            scheme = "https" if url.scheme == "qdrant+https" else "http"
+            host = f"[{url.host}]" if ":" in url.host else url.host
+            port = url.port or (443 if scheme == "https" else 6333)
+            read["url"] = f"{scheme}://{host}:{port}"
+            read.setdefault("port", port)
+        else:
+            collection = read.pop("collection", None)
+            folder = url.file()
+            read.update({"location": ":memory:"} if folder is None else {"path": folder})
+        if not collection:
+            raise ConfigurationError(
+                f"{url}: name the collection: qdrant://host:6333/docs, or ?collection=docs"
+            )
+        return cls(collection, embedder=embedder, **read)
+
+    # --- the collection ----------------------------------------------------------------------
+
+    def _open_collection(self) -> None:
+        if self._exists("open"):
+            return
+        if not self._create:
+            raise SchemaMismatchError(
+                f"there is no collection {self._collection!r} in Qdrant; open the store with "
+                "create=True to make it, or name one that exists"
+            )
+        if self._dimension is not None:
+            self._make(self._dimension)
+
+    def _exists(self, operation: str) -> bool:
+        """Whether the collection is there; looked at once, when it is."""
+        if not self._present:
+            name = self._collection
+            if not self._call(operation, lambda client: client.collection_exists(name)):
+                return False
+            self._check_collection(
+                self._call(operation, lambda client: client.get_collection(name))
+            )
+            self._present = True
+        return True
+
+    def _make(self, dimension: int) -> None:
+        from qdrant_client import models
+
+        vector = models.VectorParams(
+            size=dimension, distance=models.Distance(_DISTANCES[self.metric])
+        )
+        config = vector if self._vector_name is None else {self._vector_name: vector}
+        name = self._collection
+        self._call("add", lambda client: client.create_collection(name, vectors_config=config))
+        if not self._call.local:  # which reads every payload anyway
+            for path, type_name in self._indexes.items():
+                self._make_index(encode_key(path), type_name)
+        self._exists("add")
+
+    def _make_index(self, field: str, type_name: str) -> None:
+        from qdrant_client import models
+
+        schema = models.PayloadSchemaType(type_name)
+        name = self._collection
+        self._call("add", lambda client: client.create_payload_index(name, field, schema))
+
+    def _check_collection(self, info: Any) -> None:
+        """Hold an existing collection to the metric, the dimension and the indexes."""
+        vectors = info.config.params.vectors
+        if isinstance(vectors, dict):
+            if self._vector_name not in vectors:
+                known = ", ".join(map(repr, sorted(vectors))) or "none"
+                raise SchemaMismatchError(
+                    f"the collection {self._collection!r} has the vectors {known}; name one with "
+                    "vector_name=..."
+                )
+            params = vectors[self._vector_name]
+        elif self._vector_name is not None:
+            raise SchemaMismatchError(
+                f"the collection {self._collection!r} has one vector without a name; leave "
+                "vector_name out"
+            )
+        else:
+            params = vectors
+        faults: list[str] = []
+        if str(params.distance.value) != _DISTANCES[self.metric]:
+            faults.append(f"it compares by {params.distance.value}, not {_DISTANCES[self.metric]}")
+        if self._dimension is not None and params.size != self._dimension:
+            faults.append(f"its vectors have {params.size} dimensions, not {self._dimension}")
+        datetimes = {
+            encode_key((*as_path(self._dialect.prefix), *path)) for path in self._datetimes
+        }
+        for field, schema in (info.payload_schema or {}).items():
+            kind = str(getattr(schema.data_type, "value", schema.data_type))
+            if kind in _CHANGES_ANSWERS and not (kind == "datetime" and field in datetimes):
+                faults.append(
+                    f"the payload index on {field} is of type {kind}, with which the same filter "
+                    "finds other documents; make it float for numbers, or declare datetimes"
+                )
+        if faults:
+            raise SchemaMismatchError(
+                f"the collection {self._collection!r} does not fit this store: {'; '.join(faults)}"
+            )
+        self._dimension = params.size
+
+    @property
+    def _datetimes(self) -> Iterable[tuple[str, ...]]:
+        return [as_path(key) for key in self._dialect.datetimes]
+
+    # --- the hooks ---------------------------------------------------------------------------
+
+    def _compile_filter(self, filter: Expression) -> Compiled:
+        return self._dialect.compile(filter, limits=None)
+
+    def _check_documents(self, documents: Sequence[Any]) -> None:
+        for document in documents:
+            check_datetimes(document.metadata, self._datetimes, document.id)
+
+    def _add(self, batch: Batch) -> Iterable[str]:
+        from qdrant_client import models
+
+        if not self._exists("add"):
+            self._make(batch.vectors.shape[1])
+        check_dimension(batch.vectors.shape[1], self.dimension, f"document {batch.ids[0]!r}")
+        rows: Iterable[int] = range(len(batch))
+        if batch.on_conflict != "replace":
+            taken = set(self._stored(batch.ids))
+            if taken and batch.on_conflict == "error":
+                listed = [id for id in batch.ids if id in taken]
+                raise DuplicateDocumentError(
+                    f"{len(listed):,} of these documents are stored already, the first is "
+                    f"{listed[0]!r}",
+                    ids=listed,
+                )
+            rows = [row for row in rows if batch.ids[row] not in taken]
+        points = [
+            models.PointStruct(
+                id=self._point(batch.ids[row]),
+                vector=self._named(batch.vectors[row].tolist()),
+                payload=self._layout.write(batch.ids[row], batch.texts[row], batch.metadata[row]),
+            )
+            for row in rows
+        ]
+        if points:
+            name = self._collection
+            self._call("add", lambda client: client.upsert(name, points, wait=True))
+        return [batch.ids[row] for row in rows]
+
+    def _search(
+        self, vector: Vector, *, top_k: int, filter: Any, include_embedding: bool
+    ) -> Iterable[Document]:
+        from qdrant_client import models
+
+        if not self._exists("search"):
+            return []
+        params = models.SearchParams(exact=True) if self._exact else None
+        answer = self._call(
+            "search",
+            lambda client: client.query_points(
+                self._collection,
+                query=vector.tolist(),
+                using=self._vector_name,
+                query_filter=_model(filter),
+                search_params=params,
+                limit=top_k,
+                with_payload=True,
+                with_vectors=self._vectors(include_embedding),
+            ),
+        )
+        sign = -1.0 if self.metric == "euclidean" else 1.0
+        return [self._document(point, sign * point.score) for point in answer.points]
+
+    def _get(
+        self, selection: Selection, *, limit: int | None, include_embedding: bool
+    ) -> Iterable[Document]:
+        if not self._exists("get"):
+            return []
+        if selection.ids is None:
+            pages = self._pages(selection.filter, include_embedding, limit or BATCH, "get")
+            return (self._document(point) for page in pages for point in page)
+        points = self._points(selection.ids)
+        if not points:
+            return []
+        if selection.filter is not None:
+            found = self._among(points, selection.filter, include_embedding)
+        else:
+            found = self._call(
+                "get",
+                lambda client: client.retrieve(
+                    self._collection,
+                    points,
+                    with_payload=True,
+                    with_vectors=self._vectors(include_embedding),
+                ),
+            )
+        return [self._document(point) for point in found]
+
+    def _scan(self, filter: Any, *, batch_size: int, include_embedding: bool) -> Iterator[Document]:
+        if self._exists("scan"):
+            for page in self._pages(filter, include_embedding, batch_size, "scan"):
+                for point in page:
+                    yield self._document(point)
+
+    def _delete(self, selection: Selection) -> int:
+        assert selection.ids is not None
+        if not self._exists("delete"):
+            return 0
+        stored = self._stored(selection.ids, selection.filter)
+        if stored:
+            points = self._points(stored)
+            name = self._collection
+            self._call("delete", lambda client: client.delete(name, points, wait=True))
+        return len(stored)
+
+    def _count(self, filter: Any) -> int:
+        if not self._exists("count"):
+            return 0
+        answer = self._call(
+            "count",
+            lambda client: client.count(self._collection, count_filter=_model(filter), exact=True),
+        )
+        return int(answer.count)
+
+    def _update_metadata(
+        self, selection: Selection, *, set: dict[str, Any], unset: tuple[str, ...]
+    ) -> int:
+        """Whole payloads are written: merging drops nulls, and not every key can be addressed."""
+        from qdrant_client import models
+
+        check_datetimes(set, self._datetimes)
+        if selection.ids is not None:
+            documents = iter(self._get(selection, limit=None, include_embedding=False))
+        else:
+            documents = self._scan(selection.filter, batch_size=BATCH, include_embedding=False)
+        count = 0
+        # Pages follow the points' ids, which an update leaves alone: no point is met twice.
+        while part := list(islice(documents, BATCH)):
+            operations = [
+                models.OverwritePayloadOperation(
+                    overwrite_payload=models.SetPayload(
+                        payload=self._layout.write(
+                            document.id, document.text, changed(document.metadata, set, unset)
+                        ),
+                        points=[self._point(document.id)],
+                    )
+                )
+                for document in part
+            ]
+            self._call("update_metadata", _batch_update(self._collection, operations))
+            count += len(part)
+        return count
+
+    def _clear(self) -> None:
+        from qdrant_client import models
+
+        if self._exists("clear"):
+            name = self._collection
+            everything = models.FilterSelector(filter=models.Filter())
+            self._call("clear", lambda client: client.delete(name, everything, wait=True))
+
+    def _close(self) -> None:
+        self._call.close()
+
+    def _native(self) -> QdrantClient:
+        """The Qdrant client; in local mode, take care that one thread uses it at a time."""
+        client: QdrantClient = self._call.client
+        return client
+
+    # --- points ------------------------------------------------------------------------------
+
+    def _point(self, id: str) -> str | int:
+        if self._layout.id is not None:
+            return point_id(id)
+        return int(id) if id.isascii() and id.isdigit() else id
+
+    def _points(self, ids: Iterable[str]) -> list[str | int]:
+        """The points that ids stand for; without ids that no point can have."""
+        if self._layout.id is not None:
+            return [point_id(id) for id in ids]
+        return [self._point(id) for id in ids if _is_point(id)]
+
+    def _stored(self, ids: Sequence[str], filter: Any = None) -> list[str]:
+        """Which of the ids are stored, and match."""
+        points = self._points(ids)
+        if not points:
+            return []
+        if filter is not None:
+            found = self._among(points, filter, False)
+        else:
+            found = self._call(
+                "get",
+                lambda client: client.retrieve(
+                    self._collection, points, with_payload=True, with_vectors=False
+                ),
+            )
+        return [self._layout.read(str(point.id), point.payload or {})[0] for point in found]
+
+    def _among(
+        self, points: list[str | int], filter: Compiled, include_embedding: bool
+    ) -> list[Any]:
+        """Points with one of the ids that match, in one request."""
+        from qdrant_client import models
+
+        wanted = models.Filter(must=[models.HasIdCondition(has_id=points), _model(filter)])
+        found, _ = self._call(
+            "get",
+            lambda client: client.scroll(
+                self._collection,
+                scroll_filter=wanted,
+                limit=len(points),
+                with_payload=True,
+                with_vectors=self._vectors(include_embedding),
+            ),
+        )
+        return list(found)
+
+    def _pages(
+        self, filter: Any, include_embedding: bool, size: int, operation: str
+    ) -> Iterator[list[Any]]:
+        offset: Any = None
+        while True:
+            page, offset = self._call(
+                operation, self._scroll(_model(filter), include_embedding, size, offset)
+            )
+            yield list(page)
+            if offset is None:
+                return
+
+    def _scroll(
+        self, filter: Any, include_embedding: bool, size: int, offset: Any
+    ) -> Callable[[Any], Any]:
+        return lambda client: client.scroll(
+            self._collection,
+            scroll_filter=filter,
+            limit=size,
+            offset=offset,
+            with_payload=True,
+            with_vectors=self._vectors(include_embedding),
+        )
+
+    def _named(self, vector: Any) -> Any:
+        return vector if self._vector_name is None else {self._vector_name: vector}
+
+    def _vectors(self, include_embedding: bool) -> bool | list[str]:
+        if include_embedding and self._vector_name is not None:
+            return [self._vector_name]
+        return include_embedding
+
+    def _document(self, point: Any, score: float | None = None) -> Document:
+        import numpy as np
+
+        document_id, text, metadata = self._layout.read(str(point.id), point.payload or {})
+        vector = point.vector
+        if isinstance(vector, dict):
+            vector = vector.get(self._vector_name)
+        embedding = None
+        if vector is not None:
+            embedding = np.array(vector, dtype=np.float32)
+            embedding.flags.writeable = False
+        return stored_document(document_id, text, metadata, embedding, score)
+
+
+def _model(filter: Compiled | None) -> Any:
+    from qdrant_client import models
+
+    return None if filter is None else models.Filter.model_validate(filter.query)
+
+
+def _batch_update(collection: str, operations: list[Any]) -> Callable[[Any], Any]:
+    return lambda client: client.batch_update_points(collection, operations, wait=True)
+
+
+def _is_point(id: str) -> bool:
+    from uuid import UUID
+
+    if id.isascii() and id.isdigit():
+        return str(int(id)) == id and int(id) < 2**64
+    try:
+        return str(UUID(id)) == id
+    except ValueError:
+        return False
+
+
+def _read_indexes(
+    indexes: Mapping[str | tuple[str, ...], str], dialect: Qdrant
+) -> dict[tuple[str, ...], str]:
+    """Payload paths with the type of their index.
+
+    Raises:
+        ConfigurationError: For a type that there is not, or that would change answers.
+    """
+    paths: dict[tuple[str, ...], str] = {}
+    for key, kind in indexes.items():
+        if kind not in _INDEX_TYPES:
+            hint = "; numbers are indexed as 'float'" if kind == "integer" else ""
+            raise ConfigurationError(
+                f"an index on {key!r} is one of {', '.join(_INDEX_TYPES)}, not {kind!r}{hint}"
+            )
+        if kind == "datetime" and as_path(key) not in dialect.datetimes:
+            raise ConfigurationError(
+                f"a datetime index on {key!r} would change answers; declare the key as well: "
+                f"datetimes={{{key!r}}}"
+            )
+        paths[(*as_path(dialect.prefix), *as_path(key))] = kind
+    return paths
+
+
+def _flag(text: str) -> bool:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    raise ValueError(text)
+
+
+_URL_OPTIONS: dict[str, Any] = {
+    **dict.fromkeys(("collection", "metric", "vector_name"), str),
+    **dict.fromkeys(("dimension", "timeout", "grpc_port"), int),
+    **dict.fromkeys(("create", "exact", "prefer_grpc"), _flag),
+    **dict.fromkeys(("api_key", "batching", "layout", "datetimes", "indexes"), None),
+}

@@ -15,6 +15,7 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    TaskID,
     TextColumn,
     TimeElapsedColumn,
 )
@@ -174,9 +175,12 @@ def file_fault(error: OSError) -> str:
 
 
 @contextmanager
-def progress_bar(label: str, total: int | None) -> Iterator[_Bar]:
+def progress_bar(label: str, total: int | None) -> Iterator[Bar]:
     """A progress bar on standard error, shown on a terminal only."""
     console = remarks()
+    if not console.is_terminal:
+        yield Bar()
+        return
     with Progress(
         TextColumn("{task.description}"),
         BarColumn(bar_width=28),
@@ -184,9 +188,8 @@ def progress_bar(label: str, total: int | None) -> Iterator[_Bar]:
         TimeElapsedColumn(),
         console=console,
         transient=True,
-        disable=not console.is_terminal,
     ) as progress:
-        yield _Bar(progress, label, total)
+        yield Bar(progress, progress.add_task(label, total=total))
 
 
 @contextmanager
@@ -211,20 +214,22 @@ def first_line(text: str) -> str:
     return "".join(character if character.isprintable() else " " for character in line)
 
 
-class _Bar:
-    """One line of progress."""
+class Bar:
+    """One line of progress; without a place to be shown it does nothing."""
 
-    def __init__(self, progress: Progress, label: str, total: int | None) -> None:
+    def __init__(self, progress: Progress | None = None, task: TaskID | None = None) -> None:
         self._progress = progress
-        self._task = progress.add_task(label, total=total)
+        self._task = task
 
     def advance(self, count: int = 1) -> None:
         """Say that ``count`` more are done."""
-        self._progress.advance(self._task, count)
+        if self._progress is not None and self._task is not None:
+            self._progress.advance(self._task, count)
 
     def reach(self, done: int, total: int | None) -> None:
         """Say that ``done`` of ``total`` are done."""
-        self._progress.update(self._task, completed=done, total=total)
+        if self._progress is not None and self._task is not None:
+            self._progress.update(self._task, completed=done, total=total)
 
 
 def _to_json(value: Any) -> Any:

@@ -14,6 +14,9 @@ from vecstore.document import Document
 TOLERANCE = 1e-4
 """How far a score may be from the exact one, relative to the exact one where that is above 1."""
 
+REPEATED = 1e-5
+"""How far the scores of one search run twice may lie apart."""
+
 
 def reference_scores(
     metric: Metric, query: ArrayLike, vectors: Mapping[str, ArrayLike]
@@ -88,3 +91,17 @@ def ids_of(documents: Any) -> list[str]:
 
 def _slack(score: float) -> float:
     return TOLERANCE * max(1.0, abs(score))
+
+
+def check_same_results(found: Sequence[Document], expected: Sequence[Document]) -> None:
+    """Fail unless two searches returned the same documents with the same scores.
+
+    As far as an engine repeats itself: the last bits of a sum may depend on how threads share it.
+    """
+    __tracebackhide__ = True
+    assert [document.id for document in found] == [document.id for document in expected]
+    for one, other in zip(found, expected, strict=True):
+        assert one.replace(score=None) == other.replace(score=None)
+        assert one.score is not None
+        assert other.score is not None
+        assert abs(one.score - other.score) <= REPEATED, (one, other)

@@ -51,7 +51,7 @@ class TiesInOrderOfArrival(SimpleVectorStore):
         return sorted(found, key=lambda one: (-(one.score or 0.0), arrival[one.id]))
 
 
-@caught_by("test_threshold_is_inclusive")
+@caught_by("test_threshold")
 class ForgetsTheThreshold(SimpleVectorStore):
     def search(self, *arguments: Any, **options: Any) -> list[Document]:
         options.pop("threshold", None)

@@ -8,8 +8,8 @@ that times them, a pool that runs them) sees calls and need not know the methods
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from vecstore.capabilities import OnConflict
 from vecstore.document import Document, checked_metadata, checked_metadata_name
@@ -46,6 +46,10 @@ class Batch:
         vectors: Their vectors, a float32 matrix of finite numbers, one a row.
         on_conflict: What to do about an id that is stored already: ``"replace"`` the whole
             document, ``"skip"`` it, or write nothing of this batch and raise ``"error"``.
+        within: What ``_compile_filter`` made of the scope that ``add`` was called in, None outside
+            of every scope. A store that declares ``scoped_add_atomic`` writes nothing of the batch
+            and raises :func:`~vecstore.scope.id_outside` when an id is stored already by a
+            document that does not match it; other stores can leave it aside.
     """
 
     ids: list[str]
@@ -53,6 +57,7 @@ class Batch:
     metadata: list[dict[str, Any]]
     vectors: Matrix
     on_conflict: OnConflict = "replace"
+    within: Any = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -73,9 +78,19 @@ class Selection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call(Generic[Result]):
-    """One operation; subclasses carry its arguments."""
+    """One operation; subclasses carry its arguments.
+
+    Attributes:
+        within: What a scope adds to the call: it reaches only documents that match. None outside
+            of every scope.
+    """
 
     operation: ClassVar[str]
+    within: Expression | None = None
+
+    def narrowed(self, scope: Expression) -> Self:
+        """The same call inside a scope, around the scopes it is in already."""
+        return replace(self, within=scope if self.within is None else scope & self.within)
 
     def perform(self, store: StoreOperations) -> Result:
         """Run on a store that is open."""

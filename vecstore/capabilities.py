@@ -25,6 +25,9 @@ class StoreCapabilities:
         conflict_atomic: ``on_conflict="skip"`` and ``"error"`` are decided in the same step that
             writes. Otherwise two writers at the same moment may both see an id as free.
         batch_atomic: A batch of ``add`` is written whole or not at all.
+        scoped_add_atomic: Inside a scope, whether an id belongs to a document outside is decided
+            in the same step that writes. Otherwise it is read before, and a document that another
+            writer puts there in between is replaced.
         filtered_count: ``count(filter)`` is answered by the engine, not by reading documents.
         keeps_norm: A vector comes back with the length it was added with.
         keeps_null: ``None`` in metadata comes back; otherwise its key is dropped.
@@ -50,6 +53,7 @@ class StoreCapabilities:
     exact_topk: bool = False
     conflict_atomic: bool = False
     batch_atomic: bool = False
+    scoped_add_atomic: bool = False
     filtered_count: bool = False
     keeps_norm: bool = True
     keeps_null: bool = True

@@ -69,6 +69,7 @@ class StoreHooks(ABC):
         Raises:
             DuplicateDocumentError: With ``"error"``, when an id is stored already; nothing of the
                 batch is written then.
+            ScopeError: From a store that declares ``scoped_add_atomic``; see :class:`Batch`.
             BackendError: When the engine fails. ``stored_ids`` names what got through, if some did.
         """
 
@@ -112,7 +113,10 @@ class StoreHooks(ABC):
         ids = [
             document.id for document in self._scan(filter, batch_size=size, include_embedding=False)
         ]
-        return sum(self._delete(Selection(ids=part)) for part in id_parts(tuple(ids), size))
+        # The filter once more: what was changed since is not deleted by its id alone.
+        return sum(
+            self._delete(Selection(ids=part, filter=filter)) for part in id_parts(tuple(ids), size)
+        )
 
     def _count(self, filter: Any) -> int:
         """How many documents match; by default by scanning."""

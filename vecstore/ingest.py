@@ -9,12 +9,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from vecstore.calls import AddCall, Batch
+from vecstore.calls import AddCall, Batch, Selection
 from vecstore.capabilities import OnConflict, StoreCapabilities
 from vecstore.document import Document, settled_metadata, shown_id
 from vecstore.embedding import check_dimension
 from vecstore.errors import ConfigurationError, DocumentError, EmbeddingError, VecstoreError
 from vecstore.filter.text import key_text
+from vecstore.scope import Scope, id_outside
 
 if TYPE_CHECKING:
     from vecstore.operations import StoreOperations
@@ -47,6 +48,9 @@ class Ingest:
         self._call = call
         self._limits = RecordLimits(store.name, store.capabilities)
         self._expected = store.dimension
+        self._scope = None if call.within is None else Scope(call.within)
+        # The filter that the hook gets, where it decides by itself whom an id belongs to.
+        self._within = None if call.within is None else store._compiled(call.within)[1]
         self._ids: list[str] = []
         self._stored: dict[str, None] = {}
         self._written: set[str] = set()
@@ -77,6 +81,7 @@ class Ingest:
         for batch in self._plan(prepared):
             vectors = self._vectors(batch)
             for part in self._parts(batch, vectors):
+                self._check_owned(part)
                 written = self._store._add(part)
                 if not whole and self._call.on_conflict != "replace":
                     self._written.update(written)
@@ -104,6 +109,9 @@ class Ingest:
         prepared = [
             Prepared(document, settled_metadata(document)) for document in self._window.values()
         ]
+        if self._scope is not None:
+            for item in prepared:
+                item.metadata = self._scope.admitted(item.metadata, item.id)
         self._limits.check(prepared)
         self._store._check_documents(prepared)
         self._check_given(prepared)
@@ -127,6 +135,17 @@ class Ingest:
                 zero = _first_zero(_stacked(part))
                 if zero is not None:
                     raise DocumentError(_zero(part[zero].id), document_id=part[zero].id)
+
+    def _check_owned(self, batch: Batch) -> None:
+        """Refuse ids that documents outside the scope have, where the hook does not."""
+        if self._scope is None or self._store.capabilities.scoped_add_atomic:
+            return
+        held = self._store._get(
+            Selection(ids=tuple(batch.ids)), limit=None, include_embedding=False
+        )
+        outside = {one.id for one in held if not self._scope.matches(one.metadata)}
+        if outside:
+            raise id_outside([id for id in batch.ids if id in outside])
 
     # --- batches ----------------------------------------------------------------------------
 
@@ -170,12 +189,30 @@ class Ingest:
             rows = range(start, min(start + size, len(batch)))
             again = [row for row in rows if batch[row].id in self._written] if self._written else []
             if not again:
-                yield _batch(batch, vectors, rows, asked)
+                yield self._batch(batch, vectors, rows, asked)
                 continue
             fresh = [row for row in rows if batch[row].id not in self._written]
-            yield _batch(batch, vectors, again, "replace")
+            yield self._batch(batch, vectors, again, "replace")
             if fresh:
-                yield _batch(batch, vectors, fresh, asked)
+                yield self._batch(batch, vectors, fresh, asked)
+
+    def _batch(
+        self,
+        items: Sequence[Prepared],
+        vectors: Matrix,
+        rows: Sequence[int],
+        on_conflict: OnConflict,
+    ) -> Batch:
+        whole = len(rows) == len(items)
+        chosen = items if whole else [items[row] for row in rows]
+        return Batch(
+            ids=[item.id for item in chosen],
+            texts=[item.text for item in chosen],
+            metadata=[item.metadata for item in chosen],
+            vectors=vectors if whole else vectors[list(rows)],
+            on_conflict=on_conflict,
+            within=self._within,
+        )
 
 
 class RecordLimits:
@@ -338,20 +375,6 @@ def _windows(documents: Iterable[Document]) -> Iterator[list[Document]]:
 def _chunks(items: Sequence[Prepared], size: int) -> Iterator[Sequence[Prepared]]:
     for start in range(0, len(items), size):
         yield items[start : start + size]
-
-
-def _batch(
-    items: Sequence[Prepared], vectors: Matrix, rows: Sequence[int], on_conflict: OnConflict
-) -> Batch:
-    whole = len(rows) == len(items)
-    chosen = items if whole else [items[row] for row in rows]
-    return Batch(
-        ids=[item.id for item in chosen],
-        texts=[item.text for item in chosen],
-        metadata=[item.metadata for item in chosen],
-        vectors=vectors if whole else vectors[list(rows)],
-        on_conflict=on_conflict,
-    )
 
 
 def _stacked(items: Sequence[Prepared]) -> Matrix:

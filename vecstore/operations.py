@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -38,6 +39,7 @@ from vecstore.filter.ast import Expression
 from vecstore.filter.convert import Compiled
 from vecstore.filter.normalize import simplify
 from vecstore.hooks import StoreHooks, id_parts
+from vecstore.scope import Scope, leaves_scope
 
 if TYPE_CHECKING:
     from vecstore.vectors import Matrix, Vector
@@ -93,8 +95,15 @@ class StoreOperations(StoreHooks):
 
     def _execute(self, call: Call[Result]) -> Result:
         """Run one operation. Every public method ends here, and nothing else calls a hook."""
+        return self._run(call)
+
+    def _run(self, call: Call[Result]) -> Result:
         self._check_open()
         return call.perform(self)
+
+    def _entered(self) -> StoreOperations:
+        """This store with whatever depends on the caller's context settled."""
+        return self
 
     def _perform_add(self, call: AddCall) -> list[str]:
         from vecstore.ingest import Ingest
@@ -116,7 +125,7 @@ class StoreOperations(StoreHooks):
             )
         if request.vector is not None:
             self._check_query(request.vector, ValueError)
-        matches, filter = self._compiled(call.filter)
+        matches, filter = self._compiled(call.filter, call.within)
         if not matches or not request.top_k:
             return []
         vector = request.vector
@@ -133,7 +142,7 @@ class StoreOperations(StoreHooks):
         return ranked(found, request.threshold)[: request.top_k]
 
     def _perform_get(self, call: GetCall) -> list[Document]:
-        matches, filter = self._compiled(call.filter)
+        matches, filter = self._compiled(call.filter, call.within)
         if not matches or call.limit == 0 or (call.ids is not None and not call.ids):
             return []
         if call.ids is None:
@@ -162,7 +171,7 @@ class StoreOperations(StoreHooks):
         limits.check_size(kept, None)
         # A null that the engine does not keep is the same as the key's absence.
         unset = (*call.unset, *[name for name in call.set if name not in kept])
-        matches, filter = self._compiled(call.filter)
+        matches, filter = self._compiled(self._scoped_update(call), call.within)
         if not matches:
             return 0
         if call.ids is None:
@@ -173,11 +182,11 @@ class StoreOperations(StoreHooks):
         )
 
     def _perform_delete(self, call: DeleteCall) -> int:
-        matches, filter = self._compiled(call.filter)
+        matches, filter = self._compiled(call.filter, call.within)
         if not matches:
             return 0
         if call.ids is None:
-            if filter is None:
+            if filter is None or (call.within is not None and self._matches_all(call.filter)):
                 raise ValueError(
                     f"on {self.name} this filter matches every document; to delete every document "
                     "write clear()"
@@ -186,11 +195,11 @@ class StoreOperations(StoreHooks):
         return sum(self._delete(Selection(ids=ids, filter=filter)) for ids in self._parts(call.ids))
 
     def _perform_count(self, call: CountCall) -> int:
-        matches, filter = self._compiled(call.filter)
+        matches, filter = self._compiled(call.filter, call.within)
         return self._count(filter) if matches else 0
 
     def _perform_scan(self, call: ScanCall) -> Iterator[Document]:
-        matches, filter = self._compiled(call.filter)
+        matches, filter = self._compiled(call.filter, call.within)
         if not matches:
             return iter(())
         return self._scanned(
@@ -208,12 +217,24 @@ class StoreOperations(StoreHooks):
             yield document
 
     def _perform_clear(self, call: ClearCall) -> None:
-        self._clear()
+        if call.within is None:
+            self._clear()
+            return
+        matches, filter = self._compiled(call.within)
+        if matches:
+            self._delete_filtered(filter)
 
     # --- shared steps ------------------------------------------------------------------------
 
-    def _compiled(self, filter: Expression | None) -> tuple[bool, Any]:
-        """Whether the filter can match at all, and what it becomes (None: no filter)."""
+    def _compiled(
+        self, filter: Expression | None, within: Expression | None = None
+    ) -> tuple[bool, Any]:
+        """Whether the filter can match at all, and what it becomes (None: no filter).
+
+        A scope is joined to the filter as a tree, so that no way of writing one leads outside.
+        """
+        if within is not None:
+            filter = within if filter is None else within & filter
         if filter is None:
             return True, None
         constant = simplify(filter)
@@ -226,6 +247,36 @@ class StoreOperations(StoreHooks):
             if compiled.matches_all:
                 return True, None
         return True, compiled
+
+    def _matches_all(self, filter: Expression | None) -> bool:
+        """Whether every document matches, as far as the backend can tell without looking."""
+        return self._compiled(filter) == (True, None)
+
+    def _scoped_update(self, call: UpdateMetadataCall) -> Expression | None:
+        """The filter of an update inside a scope: only what stays in the scope is changed.
+
+        Raises:
+            ScopeError: If the change would move a document out of it.
+        """
+        if call.within is None:
+            return call.filter
+        condition = Scope(call.within).condition_to_stay(call.set, call.unset)
+        if condition is True:
+            return call.filter
+        if condition is False:
+            raise leaves_scope()
+        filter = condition if call.filter is None else condition & call.filter
+        staying = replace(call, filter=filter)
+        if self._selected(call) != self._selected(staying):
+            raise leaves_scope()
+        # Also where another writer changes a document in between, it cannot leave.
+        return filter
+
+    def _selected(self, call: UpdateMetadataCall) -> int:
+        if call.ids is None:
+            return self._perform_count(CountCall(filter=call.filter, within=call.within))
+        ids = tuple(dict.fromkeys(call.ids))
+        return len(self._perform_get(GetCall(ids=ids, filter=call.filter, within=call.within)))
 
     def _embed_documents(self, documents: Sequence[TextToEmbed], dimension: int | None) -> Matrix:
         """The vectors of a batch; the only way to the embedder besides :meth:`_embed_query`."""

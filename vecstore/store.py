@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from vecstore.opening import StoreURL
+    from vecstore.scope import ScopeInput
 
 
 class VectorStore(StoreOperations):
@@ -223,6 +224,37 @@ class VectorStore(StoreOperations):
     def clear(self) -> None:
         """Delete every document."""
         self._execute(ClearCall())
+
+    def scoped(self, scope: ScopeInput) -> VectorStore:
+        """A view of this store that reaches only the documents that match a filter.
+
+        It has the methods of a store, and no call through it reads, counts, changes or deletes
+        anything else, whatever filter or ids it is given. What is added through it has to match;
+        keys that the scope compares with ``==`` are filled in where they are absent. Scopes nest.
+        Closing a view leaves this store open.
+
+        Args:
+            scope: A filter; or a function without arguments that returns one, asked at each call,
+                in the context of the caller.
+
+        Raises:
+            ScopeError: If the filter matches everything, or the backend cannot answer it.
+
+        Example:
+            >>> from vecstore import Document, F, SimpleVectorStore
+            >>> store = SimpleVectorStore()
+            >>> ours = store.scoped(F.tenant == "ours")
+            >>> ours.add([Document("one", id="1", embedding=[1, 0])])
+            ['1']
+            >>> store.get()
+            [Document('one', {'tenant': 'ours'}, id='1')]
+            >>> store.scoped(F.tenant == "theirs").count("tenant == 'ours' OR n IS NULL")
+            0
+        """
+        from vecstore.scoped import ScopedStore
+
+        self._check_open()
+        return ScopedStore(self, scope)
 
     def close(self) -> None:
         """Give back what the store holds; every later call raises :class:`StoreClosedError`.

@@ -15,6 +15,7 @@ from vecstore.embedding import BatchingStrategy, EmbedderInput, check_dimension
 from vecstore.errors import DuplicateDocumentError, StoreFileError
 from vecstore.filter.ast import Expression
 from vecstore.hooks import changed
+from vecstore.scope import id_outside
 from vecstore.simple.files import Source, Target, as_bytes, read_source, write_target
 from vecstore.simple.persistence import Contents, decoded, encoded
 from vecstore.simple.scoring import best, scores
@@ -59,7 +60,11 @@ class SimpleVectorStore(VectorStore):
 
     name: ClassVar[str] = "memory"
     capabilities: StoreCapabilities = StoreCapabilities(
-        exact_topk=True, conflict_atomic=True, batch_atomic=True, filtered_count=True
+        exact_topk=True,
+        conflict_atomic=True,
+        batch_atomic=True,
+        scoped_add_atomic=True,
+        filtered_count=True,
     )
 
     def __init__(
@@ -225,6 +230,8 @@ class SimpleVectorStore(VectorStore):
         table = self._table
         with table.lock:
             check_dimension(batch.vectors.shape[1], self.dimension, f"document {batch.ids[0]!r}")
+            if batch.within is not None:
+                self._refuse_outsiders(batch)
             if batch.on_conflict == "replace":
                 table.put(batch.ids, batch.texts, batch.metadata, batch.vectors)
                 return batch.ids
@@ -249,6 +256,13 @@ class SimpleVectorStore(VectorStore):
                     batch.vectors[rows],
                 )
             return free
+
+    def _refuse_outsiders(self, batch: Batch) -> None:
+        snapshot, rows = self._table.lookup(batch.ids)
+        matches = batch.within.matcher()
+        outside = [snapshot.ids[row] for row in rows if not matches(snapshot.metadata[row])]
+        if outside:
+            raise id_outside(outside)
 
     def _search(
         self, vector: Vector, *, top_k: int, filter: Any, include_embedding: bool

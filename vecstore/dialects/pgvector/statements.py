@@ -21,7 +21,8 @@ class Statements:
     copy: Final = "COPY pg_temp.vecstore_staging FROM STDIN (FORMAT BINARY)"
     staged: Final = "pg_temp.vecstore_staging"
     arrays: Final = (
-        "unnest(%s::text[], %s::text[], %s::text[], %s::text[]::vector[])"
+        "unnest(%(new_ids)s::text[], %(new_texts)s::text[], %(new_metadata)s::text[], "
+        "%(new_vectors)s::text[]::vector[])"
         " AS arrays(id, body, metadata, embedding)"
     )
 
@@ -45,20 +46,44 @@ class Statements:
         cast = "" if charset == "any" else f"::{_ID_TYPES[charset]}[]"
         return f"{self._id} = ANY(%(ids)s::text[]{cast})"
 
-    def insert(self, source: str, on_conflict: OnConflict, charset: IdCharset) -> str:
-        """Move the rows of ``source`` into the table; unless it replaces, say which were moved."""
+    def insert(
+        self, source: str, on_conflict: OnConflict, charset: IdCharset, within: str | None = None
+    ) -> str:
+        """Move the rows of ``source`` into the table.
+
+        Args:
+            source: Where the rows are.
+            on_conflict: What becomes of rows whose id is taken.
+            charset: Of ids.
+            within: A condition on rows that may be replaced; others stay as they are.
+
+        Returns:
+            A statement that says which rows were moved, unless it replaces any row.
+        """
+        returning = f"RETURNING held.{self._id}::text"
         if on_conflict == "replace":
             columns = (self._text, self._metadata, self._embedding)
             changes = ", ".join([f"{name} = excluded.{name}" for name in columns])
             conflict = f"DO UPDATE SET {changes}"
+            if within is not None:
+                # The row as it is once it is locked, not as the statement first saw it. In the
+                # subquery the names of columns mean this row and not the one to be inserted.
+                conflict += f" WHERE (SELECT ({within}) FROM (SELECT held.*) AS stored) {returning}"
         else:
-            conflict = f"DO NOTHING RETURNING {self._id}::text"
+            conflict = f"DO NOTHING {returning}"
         # In one order, two writers of the same documents wait for each other and do not deadlock.
         return (
-            f"INSERT INTO {self._table} "
+            f"INSERT INTO {self._table} AS held "
             f"({self._id}, {self._text}, {self._metadata}, {self._embedding}) "
             f"SELECT id::{_ID_TYPES[charset]}, body, metadata::jsonb, embedding FROM {source} "
             f'ORDER BY id COLLATE "C" ON CONFLICT ({self._id}) {conflict}'
+        )
+
+    def outside(self, charset: IdCharset, within: str) -> str:
+        """Ids among those bound as ``ids`` of rows that do not meet a condition."""
+        return (
+            f"SELECT {self._id}::text FROM {self._table} "
+            f"WHERE {self.id_among(charset)} AND ({within}) IS NOT TRUE"
         )
 
     def select(self, where: str, include_embedding: bool, limit: int | None) -> str:

@@ -36,6 +36,7 @@ from vecstore.filter.ast import Expression
 from vecstore.filter.convert import Compiled
 from vecstore.filter.text import key_text
 from vecstore.opening import StoreURL
+from vecstore.scope import id_outside
 from vecstore.store import VectorStore
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ class PgvectorStore(VectorStore):
     capabilities: StoreCapabilities = StoreCapabilities(
         conflict_atomic=True,
         batch_atomic=True,
+        scoped_add_atomic=True,
         filtered_count=True,
         # An entry of the index on ids takes at most a third of a page.
         max_id_bytes=2_600,
@@ -323,17 +325,29 @@ class PgvectorStore(VectorStore):
                     copy.set_types(["text", "text", "text", "vector"])
                     for row in rows:
                         copy.write_row(row)
-                source, params = self._sql.staged, []
+                source, params = self._sql.staged, {}
             else:
                 ids, texts, metadata, vectors = (list(column) for column in zip(*rows, strict=True))
                 source = self._sql.arrays
-                params = [ids, texts, metadata, [_vector_text(vector) for vector in vectors]]
+                params = {
+                    "new_ids": ids,
+                    "new_texts": texts,
+                    "new_metadata": metadata,
+                    "new_vectors": [_vector_text(vector) for vector in vectors],
+                }
             assert self._facts is not None
-            statement = self._sql.insert(source, batch.on_conflict, self._facts.id_charset)
+            charset, within = self._facts.id_charset, batch.within
+            if within is not None:
+                params.update(within.params)
+            statement = self._sql.insert(
+                source, batch.on_conflict, charset, None if within is None else within.query
+            )
             cursor.execute(statement, params)
-            if batch.on_conflict == "replace":
+            if batch.on_conflict == "replace" and within is None:
                 return batch.ids
             written = {row[0] for row in cursor.fetchall()}
+            if within is not None and len(written) < len(batch):
+                self._refuse_outsiders(cursor, batch, written)
             if batch.on_conflict == "error" and len(written) < len(batch):
                 taken = [id for id in batch.ids if id not in written]
                 # Raising here rolls the whole batch back.
@@ -343,6 +357,18 @@ class PgvectorStore(VectorStore):
                     ids=taken,
                 )
             return [id for id in batch.ids if id in written]
+
+    def _refuse_outsiders(self, cursor: Cursor[Any], batch: Batch, written: set[str]) -> None:
+        assert self._facts is not None
+        left = [id for id in batch.ids if id not in written]
+        if batch.on_conflict != "replace":
+            statement = self._sql.outside(self._facts.id_charset, batch.within.query)
+            cursor.execute(statement, {**batch.within.params, "ids": left})
+            outside = {row[0] for row in cursor.fetchall()}
+            left = [id for id in left if id in outside]
+        if left:
+            # Raising here rolls the whole batch back.
+            raise id_outside(left)
 
     def _search(
         self, vector: Vector, *, top_k: int, filter: Any, include_embedding: bool

@@ -13,6 +13,7 @@ from vecstore.testing.store_suite.lives import Lives
 from vecstore.testing.store_suite.metadata import Metadata
 from vecstore.testing.store_suite.persistent import PersistentStoreTests
 from vecstore.testing.store_suite.reading import Reading
+from vecstore.testing.store_suite.scopes import Scopes
 from vecstore.testing.store_suite.searching import Searching
 from vecstore.testing.store_suite.threads import Threads
 from vecstore.testing.store_suite.updating import Updating
@@ -32,6 +33,7 @@ class StoreSuite(
     Limits,
     Embedding,
     Lifecycle,
+    Scopes,
     Threads,
     Lives,
 ):

@@ -1,0 +1,146 @@
+"""What a scope says about documents: which ones belong to it, and which changes keep them there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from vecstore.document import shown_id
+from vecstore.errors import ScopeError
+from vecstore.filter.ast import Expression
+from vecstore.filter.evaluate import read_path
+from vecstore.filter.normalize import fold_empty_list, simplify
+from vecstore.filter.op import Op
+from vecstore.filter.text import key_text
+from vecstore.request import FilterInput
+
+ScopeInput = FilterInput | Callable[[], FilterInput]
+"""A filter, or a function that returns one."""
+
+
+class Scope:
+    """A filter that documents have to match.
+
+    Args:
+        filter: The filter.
+
+    Example:
+        >>> from vecstore import F
+        >>> scope = Scope(F.tenant == "a")
+        >>> scope.admitted({"n": 1}, "some id")
+        {'n': 1, 'tenant': 'a'}
+        >>> scope.condition_to_stay({"tenant": "b"}, ())
+        False
+    """
+
+    def __init__(self, filter: Expression) -> None:
+        self._simple = simplify(filter)
+        self._equalities = _equalities(self._simple)
+        self.matches: Callable[[Mapping[str, Any]], bool] = filter.matcher()
+
+    def admitted(self, metadata: dict[str, Any], document_id: str) -> dict[str, Any]:
+        """The metadata of a new document, with the keys that the scope determines.
+
+        Raises:
+            ScopeError: If the document does not belong to the scope.
+        """
+        for atom in self._equalities:
+            path = atom.key.path
+            if _is_absent(read_path(metadata, path)):
+                stamped = _with(metadata, path, atom.value.items[0])
+                if stamped is None:
+                    raise _foreign(document_id, path)
+                metadata = stamped
+            elif not _is_exactly(metadata, atom):
+                raise _foreign(document_id, path)
+        if not self.matches(metadata):
+            raise _foreign(document_id, None)
+        return metadata
+
+    def condition_to_stay(self, set: Mapping[str, Any], unset: Iterable[str]) -> Expression | bool:
+        """What a document of the scope has to match to stay in it when its metadata changes.
+
+        Args:
+            set: New values of keys at the top.
+            unset: Keys that are taken away.
+
+        Returns:
+            True if every one stays, False if none does, else a filter on the keys that do not
+            change.
+        """
+        touched = {*set, *unset}
+        if isinstance(self._simple, bool):
+            return self._simple
+        exact = {*self._equalities}
+
+        def decided(atom: Expression) -> bool | None:
+            if atom.key.path[0] not in touched:
+                return fold_empty_list(atom)
+            return _is_exactly(set, atom) if atom in exact else atom.matches(set)
+
+        # Without NOT, a filter says of each atom whether it holds, and only then is it true: an
+        # atom that will hold is as good as TRUE, one that will not as FALSE.
+        condition = simplify(self._simple, decided)
+        return True if condition == self._simple else condition
+
+
+def id_outside(ids: list[str]) -> ScopeError:
+    """The error for ids that documents outside the scope have; it tells nothing about these."""
+    return ScopeError(
+        f"the id {shown_id(ids[0])} cannot be used inside this scope; nothing of this batch was "
+        "stored; choose another id, or leave ids out to have them drawn"
+    )
+
+
+def leaves_scope() -> ScopeError:
+    """The error for a change that would move documents out of the scope."""
+    return ScopeError(
+        "this change of metadata would move documents out of the scope of this store; nothing was "
+        "changed; leave the keys of the scope as they are"
+    )
+
+
+def _equalities(filter: Expression | bool) -> tuple[Expression, ...]:
+    """The atoms of a scope that is plain equality, or equalities joined by AND; else none."""
+    if isinstance(filter, bool):
+        return ()
+    atoms = filter.operands if filter.op is Op.AND else (filter,)
+    if all(atom.op is Op.EQ for atom in atoms):
+        return tuple(atoms)
+    return ()
+
+
+def _is_absent(value: Any) -> bool:
+    return value is None or value == []
+
+
+def _is_exactly(metadata: Mapping[str, Any], atom: Expression) -> bool:
+    """Whether the value itself is equal. A list that holds it would belong to other scopes too."""
+    held = read_path(metadata, atom.key.path)
+    return type(held) is not list and atom.matches(metadata)
+
+
+def _with(metadata: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[str, Any] | None:
+    """A copy with a value at a path, or None where something else than an object is in its way."""
+    copy = dict(metadata)
+    here = copy
+    for name in path[:-1]:
+        inner = here.get(name)
+        if not _is_absent(inner) and type(inner) is not dict:
+            return None
+        here[name] = dict(inner or {})
+        here = here[name]
+    here[path[-1]] = value
+    return copy
+
+
+def _foreign(document_id: str, path: tuple[str, ...] | None) -> ScopeError:
+    if path is None:
+        return ScopeError(
+            f"document {shown_id(document_id)} does not belong to the scope of this store: its "
+            "metadata does not match the scope's filter"
+        )
+    return ScopeError(
+        f"document {shown_id(document_id)} has another value under {key_text(path)} than the scope "
+        "of this store; leave the key out, and it is filled in"
+    )

@@ -1,0 +1,207 @@
+"""A view of a store that reaches only the documents that match a filter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterator
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
+
+from vecstore.calls import Call, ScanCall
+from vecstore.capabilities import Metric, StoreCapabilities
+from vecstore.embedding import BatchingStrategy, EmbedderInput
+from vecstore.errors import FilterError, ScopeError
+from vecstore.filter.ast import Expression
+from vecstore.filter.builder import Field
+from vecstore.filter.normalize import simplify
+from vecstore.request import read_filter
+from vecstore.scope import ScopeInput
+from vecstore.store import VectorStore
+
+if TYPE_CHECKING:
+    from vecstore.operations import StoreOperations
+
+Result = TypeVar("Result")
+
+
+def _no_hook(self: ScopedStore, *arguments: object, **options: object) -> NoReturn:
+    raise ScopeError("a scoped store has no way to the engine besides its public methods")
+
+
+class ScopedStore(VectorStore):
+    """What :meth:`VectorStore.scoped` returns.
+
+    Each public method makes a call, as on every store; this class adds the scope to the call and
+    hands it to the store behind.
+    """
+
+    # The hooks would pass by the scope.
+    _add = _search = _get = _scan = _delete = _clear = cast(Any, _no_hook)
+    _delete_filtered = _count = _update_metadata = cast(Any, _no_hook)
+
+    def __init__(self, parent: StoreOperations, scope: ScopeInput) -> None:
+        self._parent = parent
+        self._closed = False
+        self._origin: ScopedStore | None = None
+        self._scope: Callable[[], Expression]
+        # A field is callable as well, only to say that it is none.
+        if callable(scope) and not isinstance(scope, Field):
+            self._scope = _asked(scope)
+        else:
+            filter = read_filter(scope)
+            if filter is None:
+                raise TypeError("a scope is a filter: scoped(F.tenant == 'a')")
+            self._scope = _constant(filter)
+            self._scope_now()
+
+    # --- what the store behind says ----------------------------------------------------------
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """What the backend is called."""
+        return self._parent.name
+
+    @property
+    def capabilities(self) -> StoreCapabilities:  # type: ignore[override]
+        """Those of the store behind."""
+        return self._parent.capabilities
+
+    @property
+    def metric(self) -> Metric:
+        """How vectors are compared."""
+        return self._parent.metric
+
+    @property
+    def dimension(self) -> int | None:
+        """Length of the vectors; None while it is not known yet."""
+        return self._parent.dimension
+
+    @property
+    def embedder(self) -> EmbedderInput | None:
+        """What turns texts into vectors."""
+        return self._parent.embedder
+
+    @property
+    def batching(self) -> BatchingStrategy:  # type: ignore[override]
+        """How texts are cut into calls of the embedder."""
+        return self._parent.batching
+
+    @property
+    def native(self) -> NoReturn:
+        """Refused: the backend's own object knows no scope."""
+        self._check_open()
+        raise ScopeError(
+            "a scoped store does not hand out the backend's own object, which reaches everything; "
+            "use .native of the store it was made from"
+        )
+
+    # --- calls -------------------------------------------------------------------------------
+
+    def _run(self, call: Call[Result]) -> Result:
+        self._check_open()
+        result = self._parent._run(call.narrowed(self._scope_now()))
+        if isinstance(call, ScanCall):
+            return cast(Result, self._scanned(cast("Iterator[Any]", result)))
+        return result
+
+    def _scope_now(self) -> Expression:
+        """The filter of the scope, which holds for one call.
+
+        Raises:
+            ScopeError: If there is none, or none that keeps anything out.
+        """
+        # Rebuilt, it carries no text that an error could quote.
+        filter = Expression.from_dict(self._scope().to_dict(), limits=None)
+        try:
+            everything = simplify(filter) is True or self._root._matches_all(filter)
+        except FilterError as error:
+            raise ScopeError(
+                f"{self.name} cannot answer the filter of this scope ({type(error).__name__}); "
+                "count(filter) on the store itself tells why"
+            ) from None
+        if everything:
+            raise ScopeError(
+                "the filter of this scope matches every document and keeps nothing apart; use the "
+                "store itself to work on all of it"
+            )
+        return filter
+
+    @property
+    def _root(self) -> StoreOperations:
+        """The store that has the engine."""
+        parent = self._parent
+        return parent._root if isinstance(parent, ScopedStore) else parent
+
+    def _entered(self) -> ScopedStore:
+        """This view with the filters of all scopes as they are now."""
+        view = ScopedStore.__new__(ScopedStore)
+        view._parent = self._parent._entered()
+        view._closed = False
+        view._origin = self
+        try:
+            view._scope = _constant(self._scope())
+        except ScopeError as error:
+            view._scope = _failed(error)
+        return view
+
+    # --- life --------------------------------------------------------------------------------
+
+    def _check_open(self) -> None:
+        if self._origin is not None:
+            self._origin._check_open()
+        super()._check_open()
+        self._parent._check_open()
+
+    def close(self) -> None:
+        """Close this view; the store behind stays open."""
+        self._closed = True
+
+    def __repr__(self) -> str:
+        state = " (closed)" if self._closed else ""
+        return f"<ScopedStore of {self._parent!r}{state}>"
+
+
+def _constant(filter: Expression) -> Callable[[], Expression]:
+    return lambda: filter
+
+
+def _failed(error: ScopeError) -> Callable[[], Expression]:
+    def scope() -> NoReturn:
+        raise error
+
+    return scope
+
+
+def _asked(function: Callable[[], Any]) -> Callable[[], Expression]:
+    """What a function of the caller's says at this moment, as a filter or as an error."""
+
+    def scope() -> Expression:
+        try:
+            answer = function()
+        except Exception as error:
+            raise ScopeError(
+                f"the function of this scope failed with {type(error).__name__}; its own error is "
+                "the cause of this one; nothing was read or written"
+            ) from error
+        if isinstance(answer, Coroutine):
+            answer.close()
+            raise ScopeError(
+                "the function of this scope is asynchronous; let it return the filter itself, "
+                "from a context variable for example"
+            )
+        try:
+            filter = read_filter(answer)
+        except (TypeError, FilterError):
+            filter = None
+        if filter is None:
+            raise ScopeError(
+                f"the function of this scope returned {_kind(answer)}; it has to return a filter; "
+                "nothing was read or written"
+            )
+        return filter
+
+    return scope
+
+
+def _kind(answer: object) -> str:
+    if isinstance(answer, str):
+        return "a text that is no filter"
+    return "None" if answer is None else f"a {type(answer).__name__}"

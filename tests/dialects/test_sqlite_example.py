@@ -179,6 +179,10 @@ def test_its_own_tests_pass(tmp_path: Path) -> None:
             "-q",
             "-p",
             "no:cacheprovider",
+            "-m",
+            "not heavy",
+            "--deselect",  # tests/store/conformance runs it
+            f"{EXAMPLE}/tests/test_store.py::TestSqliteStore",
             str(EXAMPLE),
         ],
         cwd=tmp_path,

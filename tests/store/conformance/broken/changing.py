@@ -263,6 +263,7 @@ class LooksBeforeItWrites(SimpleVectorStore):
 class WritesOneByOne(SimpleVectorStore):
     def _add(self, batch: Batch) -> Iterable[str]:
         for row in range(len(batch)):
+            time.sleep(0.0005)
             super()._add(
                 Batch(
                     ids=batch.ids[row : row + 1],

@@ -26,6 +26,8 @@ from vecstore.request import (
 )
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from vecstore.operations import StoreOperations
     from vecstore.vectors import Matrix
 
@@ -135,6 +137,24 @@ class SearchCall(Call[list[Document]]):
 
     operation: ClassVar[str] = "search"
     request: SearchRequest
+
+    @classmethod
+    def read(
+        cls,
+        query: str | SearchRequest | None,
+        vector: ArrayLike | None,
+        top_k: int,
+        threshold: float | None,
+        filter: FilterInput,
+        include_embedding: bool,
+    ) -> SearchCall:
+        """Check the arguments."""
+        rest = (vector, top_k, threshold, filter, include_embedding)
+        if not isinstance(query, SearchRequest):
+            return cls(request=SearchRequest(query, *rest))
+        if rest != (None, 4, None, None, False):
+            raise TypeError("a SearchRequest carries everything; put the rest into it as well")
+        return cls(request=query)
 
     @property
     def filter(self) -> Expression | None:

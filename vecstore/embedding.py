@@ -5,9 +5,10 @@ from __future__ import annotations
 import string
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
+from vecstore.awaited import current
 from vecstore.document import shown_id
 from vecstore.errors import (
     ConfigurationError,
@@ -204,6 +205,8 @@ class BoundEmbedder:
         self.embedder = embedder
         self._embed_documents: Callable[[list[str]], Any]
         self._embed_query: Callable[[str], Any] | None = None
+        self._async_documents = _coroutine_function(embedder, "aembed_documents")
+        self._async_query = _coroutine_function(embedder, "aembed_query")
         if isinstance(embedder, Embedder):
             self._embed_documents = embedder.embed_documents
             self._embed_query = embedder.embed_query
@@ -223,7 +226,8 @@ class BoundEmbedder:
             DimensionMismatchError: If the vectors are not of the store's dimension.
         """
         texts = [document.text for document in documents]
-        answer = _ask(self._embed_documents, texts, _batch_name(documents))
+        function = _on_the_loop(self._async_documents) or self._embed_documents
+        answer = _ask(function, texts, _batch_name(documents))
         return checked_answer(answer, documents, dimension)
 
     def query(self, text: str) -> Vector:
@@ -235,15 +239,27 @@ class BoundEmbedder:
         from vecstore.vectors import VectorFault, to_vector
 
         if self._embed_query is None:
-            answers = _ask(self._embed_documents, [text], "the query")
+            function = _on_the_loop(self._async_documents) or self._embed_documents
+            answers = _ask(function, [text], "the query")
             _check_count(answers, 1, "the query")
             answer = answers[0]
         else:
-            answer = _ask(self._embed_query, text, "the query")
+            answer = _ask(_on_the_loop(self._async_query) or self._embed_query, text, "the query")
         try:
             return to_vector(answer)
         except VectorFault as fault:
             raise EmbeddingError(f"the vector of the query {fault}") from None
+
+
+def _coroutine_function(embedder: object, name: str) -> Callable[[Any], Any] | None:
+    found = getattr(embedder, name, None)
+    return found if callable(found) else None
+
+
+def _on_the_loop(function: Callable[[Any], Any] | None) -> Callable[[Any], Any] | None:
+    """An asynchronous method as a function that waits for it, in calls that are awaited."""
+    call = None if function is None else current()
+    return None if call is None or function is None else partial(call.wait_for, function)
 
 
 def _ask(function: Callable[[Any], Any], argument: Any, name: str) -> Any:

@@ -35,6 +35,13 @@ class StoreHooks(ABC):
     capabilities: StoreCapabilities
     """What this store promises and where its limits lie; set on the class or on the instance."""
 
+    _async_hooks: Any = None
+    """Asynchronous twins of hooks, for a backend with a client of that kind.
+
+    An object with coroutine functions called like hooks (except ``_scan``) and with the same
+    arguments. Awaited calls use them, on the event loop of the caller, in place of the hook.
+    """
+
     def _compile_filter(self, filter: Expression) -> Any:
         """Turn a filter into what the other hooks want; called once a call, before anything else.
 

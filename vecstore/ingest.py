@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from vecstore.awaited import check_stop, current
 from vecstore.calls import AddCall, Batch, Selection
 from vecstore.capabilities import OnConflict, StoreCapabilities
 from vecstore.document import Document, settled_metadata, shown_id
@@ -55,6 +56,7 @@ class Ingest:
         self._stored: dict[str, None] = {}
         self._written: set[str] = set()
         self._window: dict[str, Document] = {}
+        self._awaited = current()
 
     def run(self) -> list[str]:
         """Add all documents; the id of each, in the order given."""
@@ -79,13 +81,17 @@ class Ingest:
         prepared = self._prepare()
         total = len(prepared) if whole else None
         for batch in self._plan(prepared):
+            check_stop()
             vectors = self._vectors(batch)
             for part in self._parts(batch, vectors):
+                check_stop()
                 self._check_owned(part)
-                written = self._store._add(part)
+                written = self._store._engine._add(part)
                 if not whole and self._call.on_conflict != "replace":
                     self._written.update(written)
                 self._stored.update(dict.fromkeys(part.ids))
+                if self._awaited is not None:
+                    self._awaited.stored_ids += part.ids
             if self._call.progress is not None:
                 self._call.progress(len(self._stored), total)
 
@@ -140,7 +146,7 @@ class Ingest:
         """Refuse ids that documents outside the scope have, where the hook does not."""
         if self._scope is None or self._store.capabilities.scoped_add_atomic:
             return
-        held = self._store._get(
+        held = self._store._engine._get(
             Selection(ids=tuple(batch.ids)), limit=None, include_embedding=False
         )
         outside = {one.id for one in held if not self._scope.matches(one.metadata)}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
+from vecstore.awaited import check_stop, engine_of
 from vecstore.calls import (
     AddCall,
     Call,
@@ -42,13 +43,26 @@ from vecstore.hooks import StoreHooks, id_parts
 from vecstore.scope import Scope, leaves_scope
 
 if TYPE_CHECKING:
+    from vecstore.aio import Workers
     from vecstore.vectors import Matrix, Vector
 
 Result = TypeVar("Result")
 
 
+ASYNC_THREADS = 8
+
+
+class CommonOptions(TypedDict, total=False):
+    """Options of every store that concern no backend; a store hands them on to this class."""
+
+    async_threads: int
+
+
 class StoreOperations(StoreHooks):
     """Embeds, splits, folds filters and ranks; callers see :class:`~vecstore.VectorStore`."""
+
+    _workers: Workers | None = None
+    """The threads of awaited calls, made at the first of them."""
 
     def __init__(
         self,
@@ -57,6 +71,7 @@ class StoreOperations(StoreHooks):
         metric: Metric = "cosine",
         dimension: int | None = None,
         batching: BatchingStrategy | None = None,
+        async_threads: int = ASYNC_THREADS,
     ) -> None:
         metrics = self.capabilities.metrics
         if metric not in metrics:
@@ -76,6 +91,7 @@ class StoreOperations(StoreHooks):
         self._dimension = dimension
         self._closed = False
         self.batching: BatchingStrategy = CountBatching() if batching is None else batching
+        self.async_threads = read_threads(async_threads)
         self._check_dimension_limit(dimension)
 
     @property
@@ -100,6 +116,15 @@ class StoreOperations(StoreHooks):
     def _run(self, call: Call[Result]) -> Result:
         self._check_open()
         return call.perform(self)
+
+    @property
+    def _root(self) -> StoreOperations:
+        """The store that has the engine: this one, unless it is a view."""
+        return self
+
+    @property
+    def _engine(self) -> StoreHooks:
+        return self if self._async_hooks is None else engine_of(self)
 
     def _entered(self) -> StoreOperations:
         """This store with whatever depends on the caller's context settled."""
@@ -133,7 +158,8 @@ class StoreOperations(StoreHooks):
             assert request.query is not None
             vector = self._embed_query(request.query)
             self._check_query(vector, EmbeddingError)
-        found = self._search(
+            check_stop()
+        found = self._engine._search(
             vector,  # type: ignore[arg-type]
             top_k=request.top_k,
             filter=filter,
@@ -146,7 +172,7 @@ class StoreOperations(StoreHooks):
         if not matches or call.limit == 0 or (call.ids is not None and not call.ids):
             return []
         if call.ids is None:
-            found = self._get(
+            found = self._engine._get(
                 Selection(filter=filter),
                 limit=call.limit,
                 include_embedding=call.include_embedding,
@@ -154,7 +180,7 @@ class StoreOperations(StoreHooks):
             return list(islice(found, call.limit))
         by_id: dict[str, Document] = {}
         for ids in self._parts(call.ids):
-            for document in self._get(
+            for document in self._engine._get(
                 Selection(ids=ids, filter=filter),
                 limit=None,
                 include_embedding=call.include_embedding,
@@ -175,9 +201,9 @@ class StoreOperations(StoreHooks):
         if not matches:
             return 0
         if call.ids is None:
-            return self._update_metadata(Selection(filter=filter), set=kept, unset=unset)
+            return self._engine._update_metadata(Selection(filter=filter), set=kept, unset=unset)
         return sum(
-            self._update_metadata(Selection(ids=ids, filter=filter), set=kept, unset=unset)
+            self._engine._update_metadata(Selection(ids=ids, filter=filter), set=kept, unset=unset)
             for ids in self._parts(call.ids)
         )
 
@@ -191,19 +217,23 @@ class StoreOperations(StoreHooks):
                     f"on {self.name} this filter matches every document; to delete every document "
                     "write clear()"
                 )
-            return self._delete_filtered(filter)
-        return sum(self._delete(Selection(ids=ids, filter=filter)) for ids in self._parts(call.ids))
+            return self._engine._delete_filtered(filter)
+        return sum(
+            self._engine._delete(Selection(ids=ids, filter=filter)) for ids in self._parts(call.ids)
+        )
 
     def _perform_count(self, call: CountCall) -> int:
         matches, filter = self._compiled(call.filter, call.within)
-        return self._count(filter) if matches else 0
+        return self._engine._count(filter) if matches else 0
 
     def _perform_scan(self, call: ScanCall) -> Iterator[Document]:
         matches, filter = self._compiled(call.filter, call.within)
         if not matches:
             return iter(())
         return self._scanned(
-            self._scan(filter, batch_size=call.batch_size, include_embedding=call.include_embedding)
+            self._engine._scan(
+                filter, batch_size=call.batch_size, include_embedding=call.include_embedding
+            )
         )
 
     def _scanned(self, documents: Iterable[Document]) -> Iterator[Document]:
@@ -218,11 +248,11 @@ class StoreOperations(StoreHooks):
 
     def _perform_clear(self, call: ClearCall) -> None:
         if call.within is None:
-            self._clear()
+            self._engine._clear()
             return
         matches, filter = self._compiled(call.within)
         if matches:
-            self._delete_filtered(filter)
+            self._engine._delete_filtered(filter)
 
     # --- shared steps ------------------------------------------------------------------------
 
@@ -314,7 +344,20 @@ class StoreOperations(StoreHooks):
 
     def _parts(self, ids: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         """Distinct ids, in parts that one call to the engine carries."""
-        return id_parts(tuple(dict.fromkeys(ids)), self.capabilities.max_batch)
+        for part in id_parts(tuple(dict.fromkeys(ids)), self.capabilities.max_batch):
+            check_stop()
+            yield part
+
+
+def read_threads(value: int) -> int:
+    """The option ``async_threads``.
+
+    Raises:
+        ConfigurationError: If it is no whole number from 1 on.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ConfigurationError(f"async_threads is a whole number from 1 on, not {value!r}")
+    return value
 
 
 def ranked(documents: Iterable[Document], threshold: float | None) -> list[Document]:

@@ -12,7 +12,7 @@ from vecstore.errors import FilterError, ScopeError
 from vecstore.filter.ast import Expression
 from vecstore.filter.builder import Field
 from vecstore.filter.normalize import simplify
-from vecstore.request import read_filter
+from vecstore.request import FilterInput, read_filter
 from vecstore.scope import ScopeInput
 from vecstore.store import VectorStore
 
@@ -46,7 +46,7 @@ class ScopedStore(VectorStore):
         if callable(scope) and not isinstance(scope, Field):
             self._scope = _asked(scope)
         else:
-            filter = read_filter(scope)
+            filter = read_filter(cast(FilterInput, scope))
             if filter is None:
                 raise TypeError("a scope is a filter: scoped(F.tenant == 'a')")
             self._scope = _constant(filter)
@@ -126,9 +126,7 @@ class ScopedStore(VectorStore):
 
     @property
     def _root(self) -> StoreOperations:
-        """The store that has the engine."""
-        parent = self._parent
-        return parent._root if isinstance(parent, ScopedStore) else parent
+        return self._parent._root
 
     def _entered(self) -> ScopedStore:
         """This view with the filters of all scopes as they are now."""

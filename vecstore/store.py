@@ -26,6 +26,7 @@ from vecstore.request import FilterInput, SearchRequest, read_filter
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from vecstore.aio import AsyncVectorStore
     from vecstore.opening import StoreURL
     from vecstore.scope import ScopeInput
 
@@ -44,6 +45,7 @@ class VectorStore(StoreOperations):
             with each: cosine similarity, inner product, and minus the distance.
         dimension: Length of the vectors, or None to take it from the first one.
         batching: How texts are cut into calls of the embedder.
+        async_threads: How many awaited calls of :attr:`aio` run at the same time.
 
     Raises:
         ConfigurationError: If one of these cannot work.
@@ -54,6 +56,13 @@ class VectorStore(StoreOperations):
         """The backend's own object, for what this interface does not cover."""
         self._check_open()
         return self._native()
+
+    @property
+    def aio(self) -> AsyncVectorStore:
+        """The same methods, to be awaited: ``await store.aio.search("query")``."""
+        from vecstore.aio import AsyncVectorStore
+
+        return AsyncVectorStore(self)
 
     def add(
         self,
@@ -133,15 +142,8 @@ class VectorStore(StoreOperations):
             UnsupportedFilterError: If the backend cannot answer the filter exactly.
             DimensionMismatchError: If the vector is not as long as the store's.
         """
-        if isinstance(query, SearchRequest):
-            rest = (vector, top_k, threshold, filter, include_embedding)
-            if rest != (None, 4, None, None, False):
-                raise TypeError("a SearchRequest carries everything; put the rest into it as well")
-            return self._execute(SearchCall(request=query))
         return self._execute(
-            SearchCall(
-                request=SearchRequest(query, vector, top_k, threshold, filter, include_embedding)
-            )
+            SearchCall.read(query, vector, top_k, threshold, filter, include_embedding)
         )
 
     def get(
@@ -264,6 +266,8 @@ class VectorStore(StoreOperations):
         if not self._closed:
             self._close()
             self._closed = True
+            if self._workers is not None:
+                self._workers.close()
 
     def __enter__(self) -> Self:
         self._check_open()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from vecstore.embedding import BatchingStrategy, EmbedderInput, check_dimension
 from vecstore.errors import DuplicateDocumentError, StoreFileError
 from vecstore.filter.ast import Expression
 from vecstore.hooks import changed
+from vecstore.operations import CommonOptions
 from vecstore.scope import id_outside
 from vecstore.simple.files import Source, Target, as_bytes, read_source, write_target
 from vecstore.simple.persistence import Contents, decoded, encoded
@@ -39,6 +40,7 @@ class SimpleVectorStore(VectorStore):
             loaded that was saved with another one.
         dimension: Length of the vectors; when left out, that of the first one.
         batching: How texts are cut into calls of the embedder.
+        **common: As for every store.
 
     Example:
         >>> from vecstore import Document, SimpleVectorStore
@@ -74,12 +76,14 @@ class SimpleVectorStore(VectorStore):
         metric: Metric | None = None,
         dimension: int | None = None,
         batching: BatchingStrategy | None = None,
+        **common: Unpack[CommonOptions],
     ) -> None:
         super().__init__(
             embedder,
             metric="cosine" if metric is None else metric,
             dimension=dimension,
             batching=batching,
+            **common,
         )
         self._metric_given = metric is not None
         self._table = Table(self._metric, dimension)

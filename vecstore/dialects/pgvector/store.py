@@ -6,7 +6,7 @@ import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from vecstore.calls import Batch, Selection
 from vecstore.capabilities import Metric, StoreCapabilities
@@ -36,6 +36,7 @@ from vecstore.filter.ast import Expression
 from vecstore.filter.convert import Compiled
 from vecstore.filter.text import key_text
 from vecstore.opening import StoreURL
+from vecstore.operations import CommonOptions
 from vecstore.scope import id_outside
 from vecstore.store import VectorStore
 
@@ -84,6 +85,7 @@ class PgvectorStore(VectorStore):
         pool_size: Connections that a pool of the store's own opens at most.
         timeout: Seconds to wait for a free connection.
         statement_timeout: Seconds one statement may take; None leaves the server's setting.
+        **common: As for every store, such as ``async_threads``.
 
     Raises:
         BackendNotInstalledError: If psycopg, psycopg-pool or pgvector is missing.
@@ -130,6 +132,7 @@ class PgvectorStore(VectorStore):
         pool_size: int = 10,
         timeout: float = 30.0,
         statement_timeout: float | None = None,
+        **common: Unpack[CommonOptions],
     ) -> None:
         self._spec = TableSpec(
             table=table,
@@ -147,7 +150,7 @@ class PgvectorStore(VectorStore):
             self._spec.check_dimension(dimension)
         if index is not None:
             self.capabilities = replace(self.capabilities, max_dimension=MAX_HALF_INDEXED)
-        super().__init__(embedder, metric=metric, dimension=dimension, batching=batching)
+        super().__init__(embedder, metric=metric, dimension=dimension, batching=batching, **common)
         self._declared = dict(self._spec.columns)
         self._dialect = Pgvector(column=metadata_column, columns=self._spec.columns)
         self._create = create

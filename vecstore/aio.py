@@ -1,0 +1,299 @@
+"""The asynchronous side of a store: the same calls, awaited.
+
+Each call is run as it is in a thread of the store's own pool, in the context of whoever awaits it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextvars import copy_context
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from vecstore.awaited import AwaitedCall, check_stop
+from vecstore.calls import (
+    AddCall,
+    Call,
+    ClearCall,
+    CountCall,
+    DeleteCall,
+    GetCall,
+    Progress,
+    ScanCall,
+    SearchCall,
+    UpdateMetadataCall,
+)
+from vecstore.capabilities import OnConflict
+from vecstore.document import Document
+from vecstore.request import FilterInput, SearchRequest, read_filter
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from vecstore.scope import ScopeInput
+    from vecstore.store import VectorStore
+
+Result = TypeVar("Result")
+
+
+class AsyncVectorStore:
+    """What ``store.aio`` is: the methods of :class:`~vecstore.VectorStore`, to be awaited.
+
+    At most ``async_threads`` calls of a store run at the same time; the others wait for their turn
+    without blocking the event loop. A cancelled call is left at once: what the engine is doing at
+    that moment comes to its end, and nothing else begins. The ``asyncio.CancelledError`` of an
+    ``add`` has a list ``stored_ids`` of what was stored, to which the batch in flight is appended
+    when it ends. The embedder's ``aembed_documents`` and ``aembed_query`` are awaited where they
+    exist.
+
+    Example:
+        >>> import asyncio
+        >>> from vecstore import Document, SimpleVectorStore
+        >>> async def main():
+        ...     async with SimpleVectorStore().aio as store:
+        ...         await store.add([Document("Hello", {"n": 1}, id="a", embedding=[1, 0])])
+        ...         found, count = await asyncio.gather(
+        ...             store.search(vector=[1, 1], filter="n == 1"), store.count()
+        ...         )
+        ...         return [document.id for document in found], count
+        >>> asyncio.run(main())
+        (['a'], 1)
+    """
+
+    def __init__(self, store: VectorStore) -> None:
+        self._store = store
+
+    @property
+    def store(self) -> VectorStore:
+        """The store itself."""
+        return self._store
+
+    async def add(
+        self,
+        documents: Iterable[Document],
+        *,
+        on_conflict: OnConflict = "replace",
+        progress: Progress | None = None,
+    ) -> list[str]:
+        """See :meth:`VectorStore.add`; ``progress`` is called in a worker thread."""
+        return await self._execute(AddCall.read(documents, on_conflict, progress))
+
+    async def search(
+        self,
+        query: str | SearchRequest | None = None,
+        *,
+        vector: ArrayLike | None = None,
+        top_k: int = 4,
+        threshold: float | None = None,
+        filter: FilterInput = None,
+        include_embedding: bool = False,
+    ) -> list[Document]:
+        """See :meth:`VectorStore.search`."""
+        return await self._execute(
+            SearchCall.read(query, vector, top_k, threshold, filter, include_embedding)
+        )
+
+    async def get(
+        self,
+        ids: Iterable[str] | None = None,
+        *,
+        filter: FilterInput = None,
+        limit: int | None = None,
+        include_embedding: bool = False,
+    ) -> list[Document]:
+        """See :meth:`VectorStore.get`."""
+        return await self._execute(GetCall.read(ids, filter, limit, include_embedding))
+
+    async def update_metadata(
+        self,
+        ids: Iterable[str] | None = None,
+        *,
+        filter: FilterInput = None,
+        set: Mapping[str, Any] = {},
+        unset: Iterable[str] = (),
+    ) -> int:
+        """See :meth:`VectorStore.update_metadata`."""
+        return await self._execute(UpdateMetadataCall.read(ids, filter, set, unset))
+
+    async def delete(self, ids: Iterable[str] | None = None, *, filter: FilterInput = None) -> int:
+        """See :meth:`VectorStore.delete`."""
+        return await self._execute(DeleteCall.read(ids, filter))
+
+    async def count(self, filter: FilterInput = None) -> int:
+        """See :meth:`VectorStore.count`."""
+        return await self._execute(CountCall(filter=read_filter(filter)))
+
+    def scan(
+        self,
+        filter: FilterInput = None,
+        *,
+        batch_size: int = 256,
+        include_embedding: bool = False,
+    ) -> AsyncGenerator[Document, None]:
+        """See :meth:`VectorStore.scan`; for ``async for``.
+
+        Leaving the loop early gives back what the scan holds as soon as the generator is closed:
+        at once within ``async with contextlib.aclosing(store.aio.scan()) as documents``.
+        """
+        call = ScanCall.read(filter, batch_size, include_embedding)
+        store = self._store._entered()
+        return self._scanned(_Scan(lambda: store._execute(call)), call.batch_size)
+
+    async def clear(self) -> None:
+        """See :meth:`VectorStore.clear`."""
+        await self._execute(ClearCall())
+
+    def scoped(self, scope: ScopeInput) -> AsyncVectorStore:
+        """See :meth:`VectorStore.scoped`; a function is asked where the call is made."""
+        return AsyncVectorStore(self._store.scoped(scope))
+
+    async def close(self) -> None:
+        """Wait for the calls in flight, then close the store; see :meth:`VectorStore.close`."""
+        root = self._store._root
+        if self._store is not root:
+            self._store.close()
+            return
+        workers = root._workers
+        if workers is not None:
+            await asyncio.to_thread(wait, list(workers.pending))
+        await self._in_worker(self._store.close)
+
+    async def __aenter__(self) -> Self:
+        self._store._check_open()
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"<{self._store!r}.aio>"
+
+    # --- the one way to the store ------------------------------------------------------------
+
+    async def _execute(self, call: Call[Result]) -> Result:
+        # What depends on the caller's own context is asked here, before the hop.
+        store = self._store._entered()
+        return await self._in_worker(partial(store._execute, call))
+
+    async def _in_worker(self, work: Callable[[], Result]) -> Result:
+        call = AwaitedCall(asyncio.get_running_loop())
+        future = self._begin(call, work)
+        if future is None:
+            return work()
+        try:
+            return await asyncio.wrap_future(future)
+        except asyncio.CancelledError as error:
+            call.stop()
+            error.stored_ids = call.stored_ids  # type: ignore[attr-defined]
+            raise
+
+    def _begin(self, call: AwaitedCall, work: Callable[[], Result]) -> Future[Result] | None:
+        """Hand the work to a thread; None when the store is closed, of which the work will tell."""
+        workers = workers_of(self._store._root)
+        if workers is None:
+            return None
+        return workers.submit(partial(copy_context().run, call.run, work))
+
+    async def _scanned(self, scan: _Scan, size: int) -> AsyncGenerator[Document, None]:
+        try:
+            while documents := await self._in_worker(partial(scan.take, size)):
+                for document in documents:
+                    yield document
+        except asyncio.CancelledError:
+            # Not awaited: the thread that is still reading goes first.
+            scan.ended = True
+            if self._begin(AwaitedCall(asyncio.get_running_loop()), scan.close) is None:
+                scan.close()
+            raise
+        finally:
+            if not scan.ended:
+                await self._in_worker(scan.close)
+
+
+class Workers:
+    """The threads that run the awaited calls of one store.
+
+    Args:
+        size: How many threads at most.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._pool = ThreadPoolExecutor(size, thread_name_prefix="vecstore")
+        self.pending: set[Future[Any]] = set()
+
+    def submit(self, work: Callable[[], Result]) -> Future[Result] | None:
+        """Run something in a thread; None after :meth:`close`."""
+        try:
+            future = self._pool.submit(work)
+        except RuntimeError:
+            return None
+        self.pending.add(future)
+        future.add_done_callback(self.pending.discard)
+        return future
+
+    def close(self) -> None:
+        """Take on nothing new, and let the threads end when they have nothing to do."""
+        self._pool.shutdown(wait=False)
+
+
+_making = threading.Lock()
+
+
+def workers_of(store: Any) -> Workers | None:
+    """The workers of a store, made at the first call; None when it is closed."""
+    workers: Workers | None = store._workers
+    if workers is None:
+        with _making:
+            if store._closed:
+                return None
+            workers = store._workers
+            if workers is None:
+                workers = store._workers = Workers(store.async_threads)
+    return workers
+
+
+class _Scan:
+    """A scan read in several threads, one after the other."""
+
+    def __init__(self, start: Callable[[], Iterator[Document]]) -> None:
+        self._start = start
+        self._turn = threading.Lock()
+        self._documents: Iterator[Document] | None = None
+        self._error: Exception | None = None
+        self.ended = False
+
+    def take(self, size: int) -> list[Document]:
+        """The next documents; none at the end."""
+        with self._turn:
+            if self._error is not None:
+                raise self._error
+            if self.ended:
+                return []
+            taken: list[Document] = []
+            try:
+                if self._documents is None:
+                    self._documents = self._start()
+                for document in self._documents:
+                    taken.append(document)
+                    if len(taken) == size:
+                        return taken
+                    check_stop()
+            except Exception as error:
+                # What was read before it comes first, as in a scan that is not awaited.
+                self.ended, self._error = True, error
+                if not taken:
+                    raise
+                return taken
+            self.ended = True
+            return taken
+
+    def close(self) -> None:
+        """Give back what the scan holds."""
+        self.ended = True
+        with self._turn:
+            close = getattr(self._documents, "close", None)
+            if close is not None:
+                close()

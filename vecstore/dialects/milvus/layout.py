@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
 
@@ -78,18 +79,71 @@ def stored_id(document_id: str) -> str:
     return _HASHED_ID + sha256(document_id.encode()).hexdigest()
 
 
+@dataclass(frozen=True, slots=True)
+class FieldLayout:
+    """Which fields of a collection hold a document, and how.
+
+    Args:
+        id: The primary key.
+        text: A VARCHAR field.
+        metadata: A JSON field.
+        vector: A field of float vectors.
+        exact: Whether tags and original ids stand beside them, as our own store writes them; else
+            the four fields are all there is, in a collection that others made.
+        number: Whether the primary key is an INT64; only in collections of others.
+
+    Example:
+        >>> FieldLayout(id="pk", exact=False).read({"pk": "a", "text": "Hello", "metadata": None})
+        ('a', 'Hello', {})
+    """
+
+    id: str = ID
+    text: str = TEXT
+    metadata: str = METADATA
+    vector: str = VECTOR
+    exact: bool = True
+    number: bool = False
+
+    @property
+    def tags(self) -> str | None:
+        """The field of tags, if there is one."""
+        return TAGS if self.exact else None
+
+    @property
+    def read_fields(self) -> list[str]:
+        """The fields to ask for, the vector aside."""
+        return [self.id, *([ORIGINAL_ID] if self.exact else []), self.text, self.metadata]
+
+    def key(self, document_id: str) -> str | int:
+        """The primary key under which a document is stored."""
+        if self.number:
+            return int(document_id)
+        return stored_id(document_id) if self.exact else document_id
+
+    def write(self, document_id: str, text: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields that hold a document, its vector aside."""
+        key = self.key(document_id)
+        row: dict[str, Any] = {self.id: key, self.text: text, self.metadata: metadata}
+        if self.exact:
+            row[ORIGINAL_ID] = "" if key == document_id else document_id
+            row[TAGS] = tags_of(metadata)
+        return row
+
+    def read(self, row: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
+        """Id, text and metadata of the document that a row holds."""
+        original = row[ORIGINAL_ID] if self.exact else ""
+        return original or str(row[self.id]), row[self.text] or "", dict(row[self.metadata] or {})
+
+
+OWN: Final = FieldLayout()
+"""How our own store lays documents out."""
+
+
 def row_of(document_id: str, text: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that hold a document, its vector aside."""
-    key = stored_id(document_id)
-    return {
-        ID: key,
-        ORIGINAL_ID: "" if key == document_id else document_id,
-        TEXT: text,
-        METADATA: metadata,
-        TAGS: tags_of(metadata),
-    }
+    """The fields that hold a document in our own layout, its vector aside."""
+    return OWN.write(document_id, text, metadata)
 
 
 def read_row(row: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
-    """Id, text and metadata of the document that a row holds."""
-    return row[ORIGINAL_ID] or row[ID], row[TEXT], row[METADATA]
+    """Id, text and metadata of the document that a row of our own layout holds."""
+    return OWN.read(row)

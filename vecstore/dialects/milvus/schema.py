@@ -1,0 +1,225 @@
+"""The collection behind a Milvus store: how it is made, and what it has to look like."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from vecstore.capabilities import Metric
+from vecstore.dialects.milvus.client import Calls
+from vecstore.dialects.milvus.layout import (
+    MAX_TAG_BYTES,
+    MAX_TAGS,
+    MAX_VARCHAR_BYTES,
+    ORIGINAL_ID,
+    TAGS,
+    FieldLayout,
+)
+from vecstore.errors import SchemaMismatchError
+
+METRICS: Final[dict[Metric, str]] = {"cosine": "COSINE", "dot": "IP", "euclidean": "L2"}
+
+_NOT_LOADED = "NotLoad"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectionPlan:
+    """What a store wants its collection to be.
+
+    Attributes:
+        name: Of the collection.
+        layout: Its fields.
+        metric: How vectors are compared.
+        index: Type of the vector index, as Milvus spells it; None for the engine's default.
+        index_options: Its parameters.
+        consistency: Consistency level of searches.
+        shards: Into how many parts writes are spread; None for the server's default.
+        replicas: In how many copies the collection is loaded; None for the server's default.
+    """
+
+    name: str
+    layout: FieldLayout
+    metric: Metric
+    index: str | None
+    index_options: Mapping[str, Any]
+    consistency: str
+    shards: int | None
+    replicas: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What an existing collection turned out to be.
+
+    Attributes:
+        dimension: Length of its vectors.
+        layout: The layout, with the type of the primary key settled.
+        max_id_bytes: The longest id; None where the layout keeps longer ones aside.
+        max_text_bytes: The longest text.
+        index: Type of its vector index.
+        unwritable: Why rows cannot be written by a store, or None.
+    """
+
+    dimension: int
+    layout: FieldLayout
+    max_id_bytes: int | None
+    max_text_bytes: int
+    index: str
+    unwritable: str | None
+
+
+def make_collection(call: Calls, plan: CollectionPlan, dimension: int) -> None:
+    """Make the collection and its index, and load it; no matter if somebody else is quicker."""
+    from pymilvus import DataType, MilvusClient
+
+    layout = plan.layout
+    schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
+    for name in (layout.id, ORIGINAL_ID, layout.text):
+        schema.add_field(
+            name, DataType.VARCHAR, max_length=MAX_VARCHAR_BYTES, is_primary=name == layout.id
+        )
+    schema.add_field(layout.metadata, DataType.JSON)
+    schema.add_field(
+        TAGS,
+        DataType.ARRAY,
+        element_type=DataType.VARCHAR,
+        max_capacity=MAX_TAGS,
+        max_length=MAX_TAG_BYTES,
+    )
+    schema.add_field(layout.vector, DataType.FLOAT_VECTOR, dim=dimension)
+    indexes = MilvusClient.prepare_index_params()
+    indexes.add_index(
+        layout.vector,
+        index_type=plan.index or ("FLAT" if call.lite else "AUTOINDEX"),
+        metric_type=METRICS[plan.metric],
+        params=dict(plan.index_options),
+    )
+    more: dict[str, Any] = {"consistency_level": plan.consistency}
+    if plan.shards is not None:
+        more["num_shards"] = plan.shards
+
+    def make(client: Any) -> None:
+        if client.has_collection(plan.name, timeout=call.timeout):
+            return
+        try:
+            client.create_collection(plan.name, schema=schema, timeout=call.timeout, **more)
+        except Exception:
+            if not client.has_collection(plan.name, timeout=call.timeout):
+                raise
+        client.create_index(plan.name, indexes, timeout=call.timeout)
+
+    call("add", make)
+
+
+def load_collection(call: Calls, plan: CollectionPlan, operation: str) -> None:
+    """Load the collection into memory, where searches look; a file forgets it between processes."""
+    more = {} if plan.replicas is None else {"replica_number": plan.replicas}
+
+    def load(client: Any) -> None:
+        state = client.get_load_state(plan.name, timeout=call.timeout)["state"]
+        if getattr(state, "name", str(state)) == _NOT_LOADED:
+            client.load_collection(plan.name, timeout=call.timeout, **more)
+
+    call(operation, load)
+
+
+def look_at_collection(
+    call: Calls, plan: CollectionPlan, dimension: int | None, operation: str
+) -> Found:
+    """Hold an existing collection to the plan.
+
+    Raises:
+        SchemaMismatchError: Listing every difference.
+    """
+    from pymilvus import DataType
+
+    name, layout = plan.name, plan.layout
+    described = call(operation, lambda client: client.describe_collection(name))
+    fields = {field["name"]: field for field in described["fields"]}
+    faults: list[str] = []
+
+    def expect(field: str, *types: Any) -> dict[str, Any]:
+        found = fields.get(field)
+        if found is None:
+            faults.append(f"it has no field {field}")
+        elif found["type"] not in types:
+            wanted = " or ".join(type.name for type in types)
+            faults.append(f"its field {field} is of type {found['type'].name}, not {wanted}")
+        return found or {}
+
+    keys = (DataType.VARCHAR,) if layout.exact else (DataType.VARCHAR, DataType.INT64)
+    key = expect(layout.id, *keys)
+    if key and not key.get("is_primary"):
+        faults.append(f"its primary key is another field than {layout.id}")
+    text = expect(layout.text, DataType.VARCHAR)
+    expect(layout.metadata, DataType.JSON)
+    if layout.exact:
+        expect(ORIGINAL_ID, DataType.VARCHAR)
+        expect(TAGS, DataType.ARRAY)
+    vector = expect(layout.vector, DataType.FLOAT_VECTOR)
+    length = int(vector.get("params", {}).get("dim", 0))
+    if dimension is not None and length and length != dimension:
+        faults.append(f"its vectors have {length} dimensions, not {dimension}")
+    index = _index_of(call, plan, operation) if vector else {}
+    wanted = METRICS[plan.metric]
+    if index and index.get("metric_type") != wanted:
+        found_metric = index.get("metric_type")
+        ours = next((ours for ours, theirs in METRICS.items() if theirs == found_metric), None)
+        by = f"{ours} ({found_metric})" if ours else str(found_metric)
+        faults.append(f"it compares by {by}, not {plan.metric} ({wanted})")
+    elif vector and not index:
+        faults.append(f"its field {layout.vector} has no index, without which there is no search")
+    if faults:
+        hint = "" if layout.exact is False else _PLAIN_HINT if _is_foreign(fields) else ""
+        raise SchemaMismatchError(
+            f"the collection {name!r} does not fit this store: {'; '.join(faults)}{hint}"
+        )
+    longest = int(key.get("params", {}).get("max_length") or MAX_VARCHAR_BYTES)
+    return Found(
+        dimension=length,
+        layout=replace(layout, number=key["type"] is DataType.INT64),
+        max_id_bytes=MAX_VARCHAR_BYTES if layout.exact else longest,
+        max_text_bytes=int(text.get("params", {}).get("max_length") or MAX_VARCHAR_BYTES),
+        index=str(index.get("index_type")),
+        unwritable=_unwritable(fields, layout),
+    )
+
+
+_PLAIN_HINT = (
+    "; for a collection that another program made, open the store with layout='plain' and name "
+    "its fields"
+)
+
+
+def _is_foreign(fields: Mapping[str, Any]) -> bool:
+    return TAGS not in fields or ORIGINAL_ID not in fields
+
+
+def _index_of(call: Calls, plan: CollectionPlan, operation: str) -> dict[str, Any]:
+    """The vector index, or nothing."""
+
+    def look(client: Any) -> dict[str, Any]:
+        for index in client.list_indexes(plan.name, plan.layout.vector):
+            return dict(client.describe_index(plan.name, index))
+        return {}
+
+    return call(operation, look)
+
+
+def _unwritable(fields: Mapping[str, Mapping[str, Any]], layout: FieldLayout) -> str | None:
+    if fields[layout.id].get("auto_id"):
+        return f"the collection draws the values of {layout.id} itself"
+    known = {*layout.read_fields, layout.vector, layout.tags}
+    missing = [
+        name
+        for name, field in fields.items()
+        if name not in known
+        and not field.get("nullable")
+        and field.get("default_value") is None
+        and not field.get("is_function_output")
+        and not field.get("is_dynamic")
+    ]
+    if missing:
+        return f"nobody would fill the required fields {', '.join(missing)}"
+    return None

@@ -1,0 +1,477 @@
+"""Documents in Milvus: servers, milvus-lite files, or an existing client."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+
+from vecstore.calls import Batch, Selection
+from vecstore.capabilities import Metric, StoreCapabilities
+from vecstore.dialects.milvus.client import Calls
+from vecstore.dialects.milvus.dialect import Milvus
+from vecstore.dialects.milvus.layout import (
+    ID,
+    MAX_INTEGER,
+    MAX_METADATA_BYTES,
+    MAX_VARCHAR_BYTES,
+    METADATA,
+    MIN_INTEGER,
+    TEXT,
+    VECTOR,
+    FieldLayout,
+    tags_of,
+)
+from vecstore.dialects.milvus.rows import RowFilter, Rows, as_text, is_findable
+from vecstore.dialects.milvus.schema import (
+    CollectionPlan,
+    load_collection,
+    look_at_collection,
+    make_collection,
+)
+from vecstore.document import Document, stored_document
+from vecstore.embedding import BatchingStrategy, EmbedderInput, check_dimension
+from vecstore.errors import (
+    ConfigurationError,
+    DocumentError,
+    DuplicateDocumentError,
+    SchemaMismatchError,
+)
+from vecstore.filter.ast import Expression
+from vecstore.filter.convert import Compiled
+from vecstore.hooks import changed
+from vecstore.opening import StoreURL
+from vecstore.store import VectorStore
+
+if TYPE_CHECKING:
+    from pymilvus import MilvusClient
+
+    from vecstore.vectors import Vector
+
+Layout = Literal["exact", "plain"]
+Consistency = Literal["Strong", "Session", "Bounded", "Eventually"]
+
+BATCH: Final = 256
+"""Rows in one answer: at their largest some 80 MB, and a server sends 100."""
+MAX_TOP_K: Final = 16_384
+MAX_DIMENSION: Final = 32_768
+
+_CONSISTENCY = ("Strong", "Session", "Bounded", "Eventually")
+
+
+class MilvusStore(VectorStore):
+    """A collection of rows: id, text, metadata as JSON with its tags, and the vector.
+
+    Args:
+        collection: Name of the collection.
+        uri: The address of a server (``http://localhost:19530``), or the path of a milvus-lite
+            file, which ends with ``.db``; or
+        client: an open ``MilvusClient``, which stays open when the store closes.
+        token: For a server that wants one: an API key, or ``user:password``.
+        database: Name of the database.
+        timeout: Seconds for one call; by default 60 with a server.
+        create: Make the collection when it is missing, with the first documents. Searches never do.
+            By default only in a file.
+        embedder: See :class:`~vecstore.VectorStore`, as for ``metric``, ``dimension`` and
+            ``batching``.
+        layout: ``"exact"``, or ``"plain"`` for a collection that another program made; see
+            :class:`~vecstore.dialects.milvus.Milvus` for the filters it can answer.
+        id_field: Name of the primary key.
+        text_field: Name of the field with the text.
+        metadata_field: Name of the JSON field with the metadata.
+        vector_field: Name of the field with the vectors.
+        consistency: What a search sees of other clients' writes: ``"Strong"``, ``"Bounded"``,
+            ``"Session"`` or ``"Eventually"``. What decides about a write is always read strongly.
+        index: Type of the vector index as Milvus spells it; by default ``AUTOINDEX`` on a server
+            and the exact ``FLAT`` in a file.
+        index_options: Its parameters, such as ``{"M": 16, "efConstruction": 200}``.
+        search_options: Parameters of searches, such as ``{"ef": 100}``.
+        shards: Into how many parts writes are spread, for a collection that is made.
+        replicas: In how many copies a collection is loaded.
+
+    Raises:
+        BackendNotInstalledError: If pymilvus, or for a file milvus-lite, is missing.
+        ConfigurationError: If an option cannot work.
+        SchemaMismatchError: If the collection does not fit, or is missing and not to be made.
+        BackendError: If the server cannot be reached.
+    """
+
+    name: ClassVar[str] = "milvus"
+    capabilities: StoreCapabilities = StoreCapabilities(
+        filtered_count=True,
+        max_text_bytes=MAX_VARCHAR_BYTES,
+        max_id_bytes=MAX_VARCHAR_BYTES,
+        max_metadata_bytes=MAX_METADATA_BYTES,
+        min_integer=MIN_INTEGER,
+        max_integer=MAX_INTEGER,
+        max_dimension=MAX_DIMENSION,
+        max_top_k=MAX_TOP_K,
+        max_batch=BATCH,
+    )
+
+    def __init__(
+        self,
+        collection: str,
+        *,
+        uri: str | None = None,
+        client: MilvusClient | None = None,
+        token: str | None = None,
+        database: str = "",
+        timeout: float | None = None,
+        create: bool | None = None,
+        embedder: EmbedderInput | None = None,
+        metric: Metric = "cosine",
+        dimension: int | None = None,
+        batching: BatchingStrategy | None = None,
+        layout: Layout = "exact",
+        id_field: str = ID,
+        text_field: str = TEXT,
+        metadata_field: str = METADATA,
+        vector_field: str = VECTOR,
+        consistency: Consistency = "Strong",
+        index: str | None = None,
+        index_options: Mapping[str, Any] | None = None,
+        search_options: Mapping[str, Any] | None = None,
+        shards: int | None = None,
+        replicas: int | None = None,
+    ) -> None:
+        if not isinstance(collection, str) or not collection:
+            raise ConfigurationError(f"a collection has a name, not {collection!r}")
+        if layout not in ("exact", "plain"):
+            raise ConfigurationError(f'layout is "exact" or "plain", not {layout!r}')
+        if consistency not in _CONSISTENCY:
+            raise ConfigurationError(
+                f"consistency is one of {', '.join(_CONSISTENCY)}, not {consistency!r}"
+            )
+        super().__init__(embedder, metric=metric, dimension=dimension, batching=batching)
+        self._layout = FieldLayout(
+            id_field, text_field, metadata_field, vector_field, exact=layout == "exact"
+        )
+        self._dialect = Milvus(field=metadata_field, tags=self._layout.tags)
+        self._plan = CollectionPlan(
+            name=collection,
+            layout=self._layout,
+            metric=metric,
+            index=index,
+            index_options=dict(index_options or {}),
+            consistency=consistency,
+            shards=shards,
+            replicas=replicas,
+        )
+        self._search_options = dict(search_options or {})
+        self._index = ""
+        self._unwritable: str | None = None
+        self._present = False
+        self._call = Calls(client, uri, token, database, timeout)
+        self._rows = Rows(
+            call=self._call, collection=collection, layout=self._layout, consistency=consistency
+        )
+        self._create = self._call.lite if create is None else create
+        if layout == "plain":
+            self._create = False
+        try:
+            self._open_collection()
+        except BaseException:
+            self._call.close()
+            raise
+
+    @classmethod
+    def from_url(
+        cls, url: StoreURL, *, embedder: EmbedderInput | None = None, **options: Any
+    ) -> MilvusStore:
+        """Open ``milvus://host:19530/docs``, ``milvus+https://…`` or a milvus-lite file.
+
+        A file is ``milvus:///folder/file.db?collection=docs``.
+        """
+        read = url.options(_URL_OPTIONS, options)
+        collection = read.pop("collection", None)
+        if url.host:
+            collection = collection or url.path.strip("/")
+            if url.user is not None:
+                read.setdefault("token", f"{url.user}:{url.password or ''}")
+            scheme = "https" if url.scheme == "milvus+https" else "http"
+            host = f"[{url.host}]" if ":" in url.host else url.host
+            read["uri"] = f"{scheme}://{host}:{url.port or (443 if scheme == 'https' else 19530)}"
+        else:
+            read["uri"] = url.file()
+            if not str(read["uri"] or "").endswith(".db"):
+                raise ConfigurationError(
+                    f"{url}: a milvus-lite file ends with .db: milvus:///folder/file.db?"
+                    "collection=docs"
+                )
+        if not collection:
+            raise ConfigurationError(
+                f"{url}: name the collection: milvus://host:19530/docs, or ?collection=docs"
+            )
+        return cls(collection, embedder=embedder, **read)
+
+    # --- the collection ----------------------------------------------------------------------
+
+    def _open_collection(self) -> None:
+        if self._exists("open"):
+            return
+        if not self._create:
+            raise SchemaMismatchError(
+                f"there is no collection {self._plan.name!r} in Milvus; open the store with "
+                "create=True to make it, or name one that exists"
+            )
+        if self._dimension is not None:
+            self._make(self._dimension)
+
+    def _exists(self, operation: str) -> bool:
+        """Whether the collection is there; looked at once, when it is."""
+        if not self._present:
+            name, timeout = self._plan.name, self._call.timeout
+            if not self._call(operation, lambda client: client.has_collection(name, timeout)):
+                return False
+            found = look_at_collection(self._call, self._plan, self._dimension, operation)
+            load_collection(self._call, self._plan, operation)
+            self._dimension = found.dimension
+            self._layout = self._rows.layout = found.layout
+            self._index = found.index
+            self._unwritable = found.unwritable
+            self.capabilities = replace(
+                self.capabilities,
+                id_charset="integer" if found.layout.number else "any",
+                max_id_bytes=found.max_id_bytes,
+                max_text_bytes=found.max_text_bytes,
+            )
+            self._present = True
+        return True
+
+    def _make(self, dimension: int) -> None:
+        make_collection(self._call, self._plan, dimension)
+        self._exists("add")
+
+    # --- the hooks ---------------------------------------------------------------------------
+
+    def _compile_filter(self, filter: Expression) -> Compiled:
+        compiled = self._dialect.compile(filter, limits=None)
+        return RowFilter(
+            compiled.dialect,
+            compiled.native,
+            compiled.params,
+            compiled.matches_all,
+            compiled.matches_nothing,
+            filter,
+        )
+
+    def _check_documents(self, documents: Sequence[Any]) -> None:
+        self._check_writable()
+        for document in documents:
+            if self._layout.exact:
+                _check_tags(document.metadata, document.id)
+            elif not self._layout.number and not is_findable(document.id):
+                raise DocumentError(
+                    f"the id {document.id!r} holds a Han character past U+FFFF, which Milvus would "
+                    "not find again; use another id",
+                    document_id=document.id,
+                )
+
+    def _add(self, batch: Batch) -> Iterable[str]:
+        if not self._exists("add"):
+            self._make(batch.vectors.shape[1])
+        check_dimension(batch.vectors.shape[1], self.dimension, f"document {batch.ids[0]!r}")
+        rows: Iterable[int] = range(len(batch))
+        if batch.on_conflict != "replace":
+            taken = set(self._rows.stored("add", batch.ids))
+            if taken and batch.on_conflict == "error":
+                listed = [id for id in batch.ids if id in taken]
+                raise DuplicateDocumentError(
+                    f"{len(listed):,} of these documents are stored already, the first is "
+                    f"{listed[0]!r}",
+                    ids=listed,
+                )
+            rows = [row for row in rows if batch.ids[row] not in taken]
+        written = [batch.ids[row] for row in rows]
+        made = (
+            {
+                **self._layout.write(batch.ids[row], batch.texts[row], batch.metadata[row]),
+                self._layout.vector: batch.vectors[row].tolist(),
+            }
+            for row in rows
+        )
+        self._upsert("add", made)
+        return written
+
+    def _search(
+        self, vector: Vector, *, top_k: int, filter: Any, include_embedding: bool
+    ) -> Iterable[Document]:
+        if not self._exists("search"):
+            return []
+        options = dict(self._search_options)
+        if self._index == "HNSW":
+            options["ef"] = max(top_k, int(options.get("ef", 0)))  # a server takes no less
+        [hits] = self._call(
+            "search",
+            lambda client: client.search(
+                self._plan.name,
+                data=[vector.tolist()],
+                anns_field=self._layout.vector,
+                filter=as_text(filter),
+                limit=top_k,
+                output_fields=self._fields(include_embedding),
+                search_params={"params": options},
+                consistency_level=self._plan.consistency,
+                timeout=self._call.timeout,
+            ),
+        )
+        return [
+            self._document({self._layout.id: hit["id"], **hit["entity"]}, self._score(hit))
+            for hit in (_plain(hit, self._layout.id) for hit in hits)
+        ]
+
+    def _get(
+        self, selection: Selection, *, limit: int | None, include_embedding: bool
+    ) -> Iterable[Document]:
+        if not self._exists("get"):
+            return []
+        fields = self._fields(include_embedding)
+        rows: Iterable[Any]
+        if selection.ids is not None:
+            condition = self._rows.condition(selection.ids, selection.filter)
+            rows = self._rows.selected("get", condition, fields)
+        else:
+            pages = self._rows.pages("get", selection.filter, fields, min(limit or BATCH, BATCH))
+            rows = (row for page in pages for row in page)
+        return (self._document(row) for row in islice(rows, limit))
+
+    def _scan(self, filter: Any, *, batch_size: int, include_embedding: bool) -> Iterator[Document]:
+        if self._exists("scan"):
+            fields = self._fields(include_embedding)
+            for page in self._rows.pages("scan", filter, fields, min(batch_size, BATCH)):
+                for row in page:
+                    yield self._document(row)
+
+    def _delete(self, selection: Selection) -> int:
+        assert selection.ids is not None
+        if not self._exists("delete"):
+            return 0
+        # The engine counts the ids it was given, not those it found.
+        stored = self._rows.stored("delete", selection.ids, selection.filter)
+        condition = self._rows.condition(stored, selection.filter)
+        if condition is not None:
+            self._rows.remove("delete", condition)
+        return len(stored)
+
+    def _delete_filtered(self, filter: Any) -> int:
+        if not self._exists("delete"):
+            return 0
+        count = self._rows.count("delete", filter)
+        if count:
+            self._rows.remove("delete", as_text(filter))
+        return count
+
+    def _count(self, filter: Any) -> int:
+        return self._rows.count("count", filter) if self._exists("count") else 0
+
+    def _update_metadata(
+        self, selection: Selection, *, set: dict[str, Any], unset: tuple[str, ...]
+    ) -> int:
+        """Whole rows are read and written again; changing single fields is new with Milvus 2.6."""
+        self._check_writable()
+        if not self._exists("update_metadata"):
+            return 0
+        fields = ["*"]
+        if selection.ids is not None:
+            condition = self._rows.condition(selection.ids, selection.filter)
+            pages: Iterable[list[Any]] = [self._rows.selected("update_metadata", condition, fields)]
+        else:
+            pages = self._rows.pages("update_metadata", selection.filter, fields, BATCH)
+        count = 0
+        for page in pages:
+            rows = [self._changed(row, set, unset) for row in page]
+            self._upsert("update_metadata", rows)
+            count += len(rows)
+        return count
+
+    def _clear(self) -> None:
+        if self._exists("clear"):
+            self._rows.remove("clear", self._rows.everything)
+
+    def _close(self) -> None:
+        self._call.close()
+
+    def _native(self) -> MilvusClient:
+        """The Milvus client; with milvus-lite, take care that one thread uses it at a time."""
+        client: MilvusClient = self._call.client
+        return client
+
+    # --- rows --------------------------------------------------------------------------------
+
+    def _upsert(self, operation: str, rows: Iterable[dict[str, Any]]) -> None:
+        assert self._dimension is not None
+        self._rows.upsert(operation, rows, self._dimension)
+
+    def _changed(
+        self, row: dict[str, Any], set: dict[str, Any], unset: tuple[str, ...]
+    ) -> dict[str, Any]:
+        from vecstore.ingest import RecordLimits
+
+        document_id, _, metadata = self._layout.read(row)
+        metadata = changed(metadata, set, unset)
+        RecordLimits(self.name, self.capabilities).check_size(metadata, document_id)
+        row = {**row, self._layout.metadata: metadata}
+        if self._layout.tags is not None:
+            row[self._layout.tags] = _check_tags(metadata, document_id)
+        return row
+
+    def _check_writable(self) -> None:
+        if self._unwritable is not None:
+            raise ConfigurationError(
+                f"the collection {self._plan.name!r} can be searched and read, and not written: "
+                f"{self._unwritable}"
+            )
+
+    def _fields(self, include_embedding: bool) -> list[str]:
+        return [*self._layout.read_fields, *([self._layout.vector] if include_embedding else [])]
+
+    def _score(self, hit: Mapping[str, Any]) -> float:
+        distance = float(hit["distance"])
+        # The square of the distance, which rounding may put below 0.
+        return -math.sqrt(max(0.0, distance)) if self.metric == "euclidean" else distance
+
+    def _document(self, row: Mapping[str, Any], score: float | None = None) -> Document:
+        import numpy as np
+
+        document_id, text, metadata = self._layout.read(row)
+        embedding = None
+        if self._layout.vector in row:
+            embedding = np.array(row[self._layout.vector], dtype=np.float32)
+            embedding.flags.writeable = False
+        return stored_document(document_id, text, metadata, embedding, score)
+
+
+def _plain(hit: Any, key: str) -> dict[str, Any]:
+    """A hit as a dict; the client calls the id by the name of its field as well."""
+    entity = dict(hit["entity"])
+    return {
+        "id": hit[key] if key in hit else hit["id"],
+        "distance": hit["distance"],
+        "entity": entity,
+    }
+
+
+def _check_tags(metadata: Mapping[str, Any], document_id: str) -> list[str]:
+    try:
+        return tags_of(metadata)
+    except DocumentError as error:
+        raise DocumentError(f"document {document_id!r}: {error}", document_id=document_id) from None
+
+
+def _flag(text: str) -> bool:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    raise ValueError(text)
+
+
+_URL_OPTIONS: dict[str, Any] = {
+    **dict.fromkeys(("collection", "database", "metric", "layout", "consistency", "index"), str),
+    **dict.fromkeys(("id_field", "text_field", "metadata_field", "vector_field"), str),
+    **dict.fromkeys(("dimension", "shards", "replicas"), int),
+    "timeout": float,
+    "create": _flag,
+    **dict.fromkeys(("token", "batching", "index_options", "search_options"), None),
+}

@@ -117,7 +117,10 @@ def test_any_vector_survives_bit_by_bit(numbers: list[float]) -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 999, 1_000, 1_001, 2_500])
 @pytest.mark.parametrize("dimension", [1, 2, 5])
-def test_sizes_around_the_pieces(count: int, dimension: int) -> None:
+def test_sizes_around_the_pieces(
+    count: int, dimension: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(persistence, "_BYTES_A_PIECE", 36)
     store = SimpleVectorStore(metric="dot", dimension=dimension)
     matrix = np.random.default_rng(0).normal(size=(count, dimension))
     store.add(Document(f"{n}", {"n": n}, id=f"{n}", embedding=row) for n, row in enumerate(matrix))

@@ -125,6 +125,15 @@ def test_very_long_and_very_short_vectors(metric: str, exponent: int) -> None:
     assert np.array_equal(back, matrix[0].astype(np.float32))
 
 
+def test_a_result_keeps_no_more_alive_than_its_own_vector() -> None:
+    (found,) = filled("dot", [[1, 2], [3, 4]]).search(
+        vector=[1, 1], top_k=1, include_embedding=True
+    )
+    assert found.embedding is not None
+    assert found.embedding.base is None
+    assert not found.embedding.flags.writeable
+
+
 def test_one_dimension() -> None:
     store = filled("cosine", [[2], [-3], [1e-20]])
     assert [d.score for d in store.search(vector=[0.5])] == [1.0, 1.0, -1.0]

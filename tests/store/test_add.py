@@ -331,6 +331,8 @@ def test_the_engines_limit_cuts_batches() -> None:
     # The embedder is asked for 256 at a time; each answer is cut to what the engine takes.
     assert [size for _, size in store.calls] == [166, 90, 166, 78]
     assert store.count() == 500
+    for stored in store.scan(include_embedding=True):
+        assert stored.embedding.tolist() == np.float32(letters([stored.text])[0]).tolist()
     store.calls.clear()
     store.add([d.replace(embedding=[1, 2, 3, 4]) for d in documents(400)])
     assert [size for _, size in store.calls] == [166, 166, 68]

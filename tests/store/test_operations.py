@@ -28,6 +28,7 @@ from vecstore import (
     compile_filter,
     parse,
 )
+from vecstore.calls import DeleteCall
 
 Make = Callable[..., Any]
 
@@ -339,6 +340,9 @@ def test_deleting_everything_takes_clear(make: Make, arguments: Any) -> None:
     store = compass(make)
     with pytest.raises(ValueError, match=r"clear\(\)"):
         store.delete(**arguments)
+    # Before anything is joined to the filter that would make it match less.
+    with pytest.raises(ValueError, match=r"clear\(\)"):
+        DeleteCall.read(arguments.get("ids"), arguments.get("filter"))
     assert store.count() == 5
 
 

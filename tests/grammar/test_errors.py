@@ -369,6 +369,11 @@ def test_an_error_inside_a_huge_text_is_small() -> None:
         "a == 'x' \x9b5n",
         "\ud800 == 1",
         "a == 1 \u202e b",
+        "a == 1 '\x1b[2J'",
+        "a == 'x\x1b' 'y'",
+        "d == DATE '\x1b'",
+        "d == TIMESTAMP '\u202e'",
+        "a == '\\\x1b'",
     ],
 )
 def test_errors_do_not_act_on_a_terminal(text: str) -> None:

@@ -60,7 +60,7 @@ def test_value(text: str, value: Any) -> None:
         ("k == '\\U0001F60'", 6, "8 hexadecimal digits, not 7"),
         ("k == '\\ud83d'", 6, "surrogate"),
         ("k == '\\ud83d\\ude00'", 6, "hint: write the whole character as \\U: k == '\\U0001F600'"),
-        ("k == '\\ude00'", 6, "surrogate"),
+        ("k == '\\ude00'", 6, "the escape \\ude00 is half of a surrogate pair"),
         ("k == '\\U0000d83d'", 6, "surrogate"),
         ("k == '\\U00110000'", 6, "beyond the last"),
         ("k == 'a\\u0000'", 7, "NUL"),

@@ -71,9 +71,10 @@ class Budget:
             self._in_list = False
         elif kind == "RPAR":
             self._open -= 1 + self._waiting.pop()
-            self._settle()
         elif kind.startswith(("_AND", "_OR")):
-            self._settle()
+            # The operand that the NOTs of this level were waiting for is complete.
+            self._open -= self._waiting[-1]
+            self._waiting[-1] = 0
         elif kind in _ATOMS:
             self._atoms += 1
             if self._atoms > self._limits.nodes:
@@ -102,11 +103,6 @@ class Budget:
         self._deepest = max(self._deepest, self._open)
         if self._open > self._limits.nesting:
             raise self._exceeded("nesting", self._limits.nesting, _TOO_NESTED, token)
-
-    def _settle(self) -> None:
-        """The operand that the NOTs of this level were waiting for is complete."""
-        self._open -= self._waiting[-1]
-        self._waiting[-1] = 0
 
     def _exceeded(self, name: str, bound: int, message: str, token: Token) -> Exception:
         return limit_error(name, bound, message, Span(self._text, token[1], token[2]))

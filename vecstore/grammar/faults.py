@@ -67,7 +67,7 @@ def syntax_error(
 def quoted(text: str) -> str:
     """A part of a filter text as a message shows it: short, and without acting on a terminal."""
     shown = text if len(text) <= _LONGEST_QUOTE else text[: _LONGEST_QUOTE - 1] + "…"
-    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in shown)
+    return "".join(c if c.isprintable() else f"U+{ord(c):04X}" for c in shown)
 
 
 def edited(text: str, edits: Sequence[Edit]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from typing import Any
 
 from vecstore.filter.ast import Expression, Group
-from vecstore.filter.limits import DEFAULT_LIMITS, Limits
+from vecstore.filter.limits import DEFAULT_LIMITS, Limits, checked_limits
 from vecstore.grammar.cache import TreeCache
 
 _trees = TreeCache()
@@ -48,9 +48,7 @@ def parse(text: str, *, limits: Limits | None = DEFAULT_LIMITS) -> Expression:
         text = _plain_text(text)
     key: Hashable = text
     if limits is not DEFAULT_LIMITS:
-        if limits is not None and type(limits) is not Limits:
-            raise TypeError(f"limits is a Limits or None, not a {type(limits).__name__}")
-        key = text, limits
+        key = text, checked_limits(limits)
     tree = _cached(key)
     if tree is not None:
         return tree

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import enum
 import math
+import time as time_module
 from collections import OrderedDict
-from datetime import UTC, date, datetime, time, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 from vecstore import clean_metadata
 from vecstore.filter.values import (
     UnusableValue,
+    shown,
     to_metadata,
     to_metadata_value,
     to_scalar,
@@ -34,6 +36,19 @@ class Flag(enum.Enum):
     ON = True
     WHEN = date(2024, 1, 1)
     NONE = None
+
+
+class Kinds(enum.Enum):
+    INNER = Flag.ON
+    PAIR = ("a", "b")
+    NONE = None
+
+
+class Zoneless(tzinfo):
+    """A zone that does not say how far it is from UTC, which leaves a datetime naive."""
+
+    def utcoffset(self, moment: datetime | None) -> None:
+        return None
 
 
 class Text(str):
@@ -77,6 +92,14 @@ PLUS_TWO = timezone(timedelta(hours=2))
         (np.str_("x"), "x"),
         (np.datetime64("2024-01-01"), "2024-01-01T00:00:00.000000Z"),
         (np.datetime64("2024-01-01T00:00:00.000001000", "ns"), "2024-01-01T00:00:00.000001Z"),
+        (Kinds.INNER, True),
+        (datetime(2024, 1, 1, tzinfo=Zoneless()), "2024-01-01T00:00:00.000000Z"),
+        (np.array(5), 5),
+        (np.array("x"), "x"),
+        (np.array("2024-01-01", "datetime64[ns]"), "2024-01-01T00:00:00.000000Z"),
+        (np.array("2024-01-01", "datetime64[s]"), "2024-01-01T00:00:00.000000Z"),
+        (np.array(date(2024, 1, 1)), "2024-01-01"),
+        (np.datetime64(10**6, "ps"), "1970-01-01T00:00:00.000001Z"),
         (10**3999, 10**3999),
         ("2024-01-01T00:00:00Z", "2024-01-01T00:00:00Z"),
     ],
@@ -85,6 +108,19 @@ def test_scalars(value: object, scalar: object) -> None:
     result = to_scalar(value)
     assert result == scalar
     assert type(result) is type(scalar)
+
+
+def test_a_zone_without_an_offset_is_not_taken_for_the_local_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TZ", "America/New_York")
+    time_module.tzset()
+    try:
+        text = to_scalar(datetime(2024, 1, 1, tzinfo=Zoneless()))
+    finally:
+        monkeypatch.undo()
+        time_module.tzset()
+    assert text == "2024-01-01T00:00:00.000000Z"
 
 
 def test_canonical_timestamps_sort_as_text_like_time() -> None:
@@ -121,7 +157,13 @@ def test_canonical_timestamps_sort_as_text_like_time() -> None:
         (np.datetime64("NaT"), "NaT"),
         (np.datetime64("2024-01-01T00:00:00.000000001", "ns"), "microsecond"),
         (np.datetime64("20000-01-01"), "years 1 to 9999"),
+        (np.datetime64(9_223_372_036_854, "D"), "years 1 to 9999"),
+        (np.datetime64(2**62, "s"), "years 1 to 9999"),
         (np.timedelta64(1, "s"), "timedelta64"),
+        (np.timedelta64(1, "ns"), "timedelta64"),
+        (np.timedelta64(1, "Y"), "timedelta64"),
+        (np.array(np.timedelta64(1, "ns")), "timedelta64"),
+        (np.array(None), "IS NULL"),
         (timedelta(1), "timedelta"),
         (Fraction(1, 3), "Fraction"),
         (1j, "complex"),
@@ -149,6 +191,8 @@ def test_what_is_no_scalar(value: object, says: str) -> None:
         ({"b", "a"}, ["a", "b"]),
         (frozenset({2, 1}), [1, 2]),
         ({Colour.RED}, ["red"]),
+        (Kinds.PAIR, ["a", "b"]),
+        (Kinds.NONE, None),
         (np.array([1, 2]), [1, 2]),
         (np.array(["x"]), ["x"]),
         ({"a": {"b": (1,)}}, {"a": {"b": [1]}}),
@@ -171,6 +215,7 @@ def test_document_values(value: object, stored: object) -> None:
         ({"a": np.zeros((2, 2))}, ("a",), "ndarray"),
         ({"": 1}, ("",), "empty"),
         ({1: 1}, ("1",), "text, not int"),
+        ({10**5000: 1}, (shown(10**5000),), "text, not int"),
         ({"a": {"x\0": 1}}, ("a", "x\0"), "NUL"),
         ({"__vecstore_x": 1}, ("__vecstore_x",), "reserved"),
         ({"a": {"b": {"c": math.nan}}}, ("a", "b", "c"), "finite"),
@@ -218,6 +263,7 @@ class TestCleanMetadata:
         "surrogate": "a\ud800",
         "none": None,
         "huge": 10**5000,
+        10**5000: "huge number as key",
     }
 
     @pytest.mark.parametrize("bad", ["drop", "text"])
@@ -233,7 +279,7 @@ class TestCleanMetadata:
 
     def test_drop_leaves_out(self) -> None:
         cleaned = clean_metadata(self.LOADED)
-        assert cleaned.keys() == {"page", "mixed", "nested", "7", "none"}
+        assert cleaned.keys() == {"page", "mixed", "nested", "7", "none", hex(10**5000)}
         assert cleaned["mixed"] == [1, 2]
         assert cleaned["nested"] == {"good": "2024-01-01", "deep": {"x": []}}
 

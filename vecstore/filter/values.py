@@ -109,6 +109,9 @@ def to_metadata_value(value: Any) -> Any:
     """
     if value is None or type(value) in _SCALAR_KINDS:
         return None if value is None else to_scalar(value)
+    value = plain_value(value)
+    if value is None:
+        return None
     if isinstance(value, Mapping):
         return to_metadata(value)
     items = list_items(value)
@@ -143,7 +146,7 @@ def _to_object(mapping: Mapping[Any, Any], depth: int) -> dict[str, Any]:
                 else to_metadata_value(value)
             )
         except UnusableValue as error:
-            path = (str(key), *error.path)
+            path = (key if isinstance(key, str) else shown(key), *error.path)
             raise UnusableValue(error.reason, error.remedy, path) from None
     return result
 
@@ -180,7 +183,7 @@ def _clean_object(mapping: Mapping[Any, Any], bad: str, depth: int) -> dict[str,
     result: dict[str, Any] = {}
     for key, value in mapping.items():
         try:
-            name = check_segment(key if isinstance(key, str) else str(key))
+            name = check_segment(key if isinstance(key, str) else _text_of(key))
         except UnusableValue:
             continue
         if isinstance(value, Mapping):
@@ -224,8 +227,8 @@ def check_segment(segment: Any) -> str:
     """
     if not isinstance(segment, str):
         raise UnusableValue(
-            f"a key is text, not {type(segment).__name__} ({_shortened(segment)})",
-            f"write it as text: {str(segment)!r}",
+            f"a key is text, not {type(segment).__name__} ({shown(segment)})",
+            f"write it as text: {shown(_text_of(segment))}",
         )
     if not segment:
         raise UnusableValue("an empty key cannot be used", "give the key a name")
@@ -238,11 +241,19 @@ def check_segment(segment: Any) -> str:
     return check_text(text)
 
 
+def plain_value(value: Any) -> Any:
+    """The value behind an Enum, and behind an Enum of Enums; anything else as it is."""
+    while isinstance(value, enum.Enum):
+        value = value.value
+    return value
+
+
 def list_items(value: Any) -> list[Any] | None:
     """The elements of a list-like value in a settled order, or None when it is none.
 
     Sets are sorted by kind and value, so that equal sets give equal lists.
     """
+    value = plain_value(value)
     if isinstance(value, list | tuple):
         return list(value)
     if isinstance(value, set | frozenset):
@@ -282,7 +293,7 @@ def _to_list(items: list[Any]) -> list[Scalar]:
 def _convert(value: Any) -> Scalar:
     """The conversions off the fast path; enums first, since they may subclass str or int."""
     if isinstance(value, enum.Enum):
-        return to_scalar(value.value)
+        return to_scalar(plain_value(value))
     if isinstance(value, str):
         return check_text(str.__str__(value))
     if isinstance(value, int):
@@ -342,7 +353,9 @@ def _datetime_text(value: datetime) -> str:
         raise UnusableValue("a missing timestamp cannot be stored", "leave the key out")
     if getattr(value, "nanosecond", 0):
         raise _finer_than_microseconds()
-    if value.tzinfo is not None:
+    # A zone without an offset leaves the datetime naive, and astimezone() would take the zone of
+    # this computer for it.
+    if value.utcoffset() is not None:
         try:
             value = value.astimezone(UTC)
         except OverflowError:
@@ -354,19 +367,14 @@ def _datetime_text(value: datetime) -> str:
 
 
 def _from_numpy(value: Any) -> Scalar:
+    if getattr(value, "ndim", 1) == 0 and type(value).__name__ == "ndarray":
+        inner = value[()]  # .item() would make a plain number of a time in nanoseconds
+        if type(inner).__name__ != "ndarray":
+            return to_scalar(inner)
     if type(value).__name__ == "datetime64":
-        microseconds = value.astype("datetime64[us]")
-        if microseconds != microseconds:
-            raise UnusableValue("NaT (no time) cannot be stored", "leave the key out")
-        if microseconds != value:
-            raise _finer_than_microseconds()
-        moment = microseconds.item()
-        if not isinstance(moment, datetime):
-            raise UnusableValue(
-                "the timestamp lies outside the years 1 to 9999",
-                "store a timestamp inside that range",
-            )
-        return _datetime_text(moment)
+        return _from_datetime64(value)
+    if type(value).__name__ == "timedelta64":  # some units of it give numbers as their .item()
+        raise _unusable_type(value)
     if getattr(value, "ndim", 1) == 0 and hasattr(value, "item"):
         item = value.item()
         if type(item) in _SCALAR_KINDS:
@@ -375,6 +383,22 @@ def _from_numpy(value: Any) -> Scalar:
         if type(item) is type(value) and type(value).__name__ in {"longdouble", "float128"}:
             return _checked_float(float(value))
     raise _unusable_type(value)
+
+
+def _from_datetime64(value: Any) -> str:
+    if value != value:
+        raise UnusableValue("NaT (no time) cannot be stored", "leave the key out")
+    microseconds = value.astype("datetime64[us]")
+    if microseconds != value:
+        raise _finer_than_microseconds()
+    moment = microseconds.item()
+    # Coarse units reach so far that the conversion wraps round silently.
+    if microseconds.astype(value.dtype) != value or not isinstance(moment, datetime):
+        raise UnusableValue(
+            "the timestamp lies outside the years 1 to 9999",
+            "store a timestamp inside that range",
+        )
+    return _datetime_text(moment)
 
 
 def _finer_than_microseconds() -> UnusableValue:
@@ -435,11 +459,21 @@ def _as_text(value: Any) -> str | None:
 def _text_of(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    # hex() has no limit on digits, where str() of a very large integer raises.
-    text = hex(value) if type(value) is int and abs(value) >= _INTEGER_BOUND else str(value)
+    text = hex(value) if _is_unprintable(value) else str(value)
     return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
 
 
-def _shortened(value: Any, width: int = 60) -> str:
-    text = repr(value)
+def shown(value: Any, width: int = 60) -> str:
+    """A value as messages show it: short, whatever it is.
+
+    Example:
+        >>> shown("a"), shown(10**5000)
+        ("'a'", '0x31e20801036510f3c591fde5361dc619987896700f4451e1c85ce1902…')
+    """
+    # hex() has no limit on digits, where repr() of a very large integer raises.
+    text = hex(value) if _is_unprintable(value) else repr(value)
     return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _is_unprintable(value: Any) -> bool:
+    return type(value) is int and abs(value) >= _INTEGER_BOUND

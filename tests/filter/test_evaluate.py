@@ -10,7 +10,7 @@ from hypothesis import given
 
 from tests.filter import naive
 from tests.filter.strategies import documents, trees
-from vecstore import DocumentError, Expression, F, Key, Op, Value
+from vecstore import Document, DocumentError, Expression, F, Key, Op, Value
 
 CASES = [
     json.loads(line)
@@ -83,3 +83,15 @@ def test_short_circuit_does_not_read_further_than_needed() -> None:
     # The second comparison would meet an unusable value; the first has decided already.
     assert (F.a.is_null() | (F.b == 1)).matches({"b": object()})
     assert not (F.a.is_not_null() & (F.b == 1)).matches({"b": object()})
+
+
+@pytest.mark.parametrize("metadata", [None, [("a", 1)], '{"a": 1}', 5])
+def test_what_is_no_metadata_is_not_taken_for_a_document_without_keys(metadata: Any) -> None:
+    for decide in (F.a.is_null().matches, F.a.is_null().matcher(), F.a.b.is_null().evaluate):
+        with pytest.raises(TypeError, match="a mapping, not on a"):
+            decide(metadata)
+
+
+def test_a_document_is_no_metadata() -> None:
+    with pytest.raises(TypeError, match=r"not on a Document; pass its \.metadata"):
+        (F.a != 1).matches(Document("text", {"a": 1}))  # type: ignore[arg-type]

@@ -54,10 +54,13 @@ def read_path(metadata: Mapping[str, Any], path: tuple[str, ...]) -> Any:
 
     Raises:
         DocumentError: If the value there is one that documents cannot hold.
+        TypeError: If ``metadata`` is no mapping.
     """
     value: Any = metadata
     for segment in path:
         if not isinstance(value, Mapping):
+            if value is metadata:
+                raise _no_metadata(value)
             return None
         value = value.get(segment)
     if type(value) in _PLAIN:
@@ -72,6 +75,13 @@ def read_path(metadata: Mapping[str, Any], path: tuple[str, ...]) -> Any:
             f"the value under key {key} cannot be filtered on: {error.reason}; {error.remedy}",
             key=key,
         ) from None
+
+
+def _no_metadata(value: object) -> TypeError:
+    remedy = "; pass its .metadata" if hasattr(value, "metadata") else ""
+    return TypeError(
+        f"a filter is evaluated on metadata, a mapping, not on a {type(value).__name__}{remedy}"
+    )
 
 
 def _run(program: bool | list[tuple[Test, int, int]], metadata: Mapping[str, Any]) -> bool:

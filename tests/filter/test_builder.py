@@ -108,6 +108,10 @@ def test_in_refuses_what_is_no_list(values: object) -> None:
         (lambda: bool(F), "no truth value"),
         (lambda: "x" in F, "is_not_null"),
         (lambda: hash(F.x), "unhashable"),
+        (lambda: F[10**5000], "position"),
+        (lambda: 10**5000 in F.x, "into a bool"),
+        (lambda: setattr(F, "x", 10**5000), "assigned"),
+        (lambda: setattr(F.a, "x", 10**5000), "assigned"),
     ],
 )
 def test_slips_are_type_errors_with_the_right_spelling(slip: object, says: str) -> None:

@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 
 from tests.filter.strategies import trees
-from vecstore import Expression, F, FilterError, FilterLimitError, FilterTypeError, Limits
+from vecstore import (
+    Expression,
+    F,
+    FilterError,
+    FilterLimitError,
+    FilterTypeError,
+    Limits,
+    compile_filter,
+    parse,
+)
 
 
 @pytest.mark.parametrize(
@@ -78,6 +87,9 @@ def test_dict_form() -> None:
         ({"op": "== 1) OR (1", "key": "a", "value": 1}, "unknown operator"),
         ({"op": ["eq"], "key": "a", "value": 1}, "unknown operator"),
         ({"op": "EQ", "key": "a", "value": 1}, "unknown operator"),
+        ({"op": 10**5000}, "unknown operator 0x"),
+        ({"op": "eq", 10**5000: 1, "key": "a", "value": 1}, "unknown field 0x"),
+        ({"op": "eq", "key": [10**5000], "value": 1}, "a key is text"),
         ({"year": {"gte": 2022}}, '"op"'),
         ({"op": "eq", "key": "a"}, "missing field 'value'"),
         ({"op": "eq", "value": 1}, "missing field 'key'"),
@@ -122,6 +134,23 @@ def test_limits_of_the_dict_form() -> None:
     Expression.from_dict({"op": "in", "key": "a", "value": list(range(10_000))})
     with pytest.raises(FilterLimitError, match="limit in_values"):
         Expression.from_dict({"op": "in", "key": "a", "value": [1, 2]}, limits=Limits(in_values=1))
+
+
+def test_what_is_no_filter_is_shown_in_short() -> None:
+    for data in ({"op": "x" * 10_000}, {"op": "isnull", "key": "a", "y" * 10_000: 1}):
+        with pytest.raises(FilterTypeError) as caught:
+            Expression.from_dict(data)
+        assert len(str(caught.value)) < 250
+
+
+def test_limits_are_limits() -> None:
+    for attempt in (
+        lambda: Expression.from_dict({"op": "isnull", "key": "a"}, limits=100),  # type: ignore[arg-type]
+        lambda: compile_filter(F.a.is_null(), "qdrant", limits=100),  # type: ignore[arg-type]
+        lambda: parse("a IS NULL", limits=100),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(TypeError, match="limits is a Limits or None, not a int"):
+            attempt()
 
 
 def test_a_dict_that_holds_itself_is_stopped_by_the_limits() -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final, NoReturn
 from vecstore.errors import FilterTypeError
 from vecstore.filter.ast import Expression, Group, Key, Value
 from vecstore.filter.op import Op
-from vecstore.filter.values import list_items
+from vecstore.filter.values import list_items, shown
 
 
 class Field:
@@ -40,7 +40,9 @@ class Field:
         return Field(Key(*self._key.path, name))
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise TypeError(f"a field cannot be assigned to; to compare, write F.{name} == {value!r}")
+        raise TypeError(
+            f"a field cannot be assigned to; to compare, write F.{name} == {shown(value)}"
+        )
 
     def __getitem__(self, segment: str) -> Field:
         return Field(Key(*self._key.path, _text_subscript(segment)))
@@ -94,8 +96,8 @@ class Field:
 
     def __contains__(self, item: object) -> NoReturn:
         raise TypeError(
-            f"Python turns `in` into a bool; write F[...] == {item!r} (a list matches when an "
-            f"element does) or F[...].in_([{item!r}])"
+            f"Python turns `in` into a bool; write F[...] == {shown(item)} (a list matches when an "
+            f"element does) or F[...].in_([{shown(item)}])"
         )
 
     def __iter__(self) -> NoReturn:
@@ -150,7 +152,7 @@ class FieldFactory:
         return Field(Key(name))
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise TypeError(f"F cannot be assigned to; to compare, write F.{name} == {value!r}")
+        raise TypeError(f"F cannot be assigned to; to compare, write F.{name} == {shown(value)}")
 
     def __getitem__(self, segment: str) -> Field:
         return Field(Key(_text_subscript(segment)))
@@ -252,10 +254,10 @@ def _as_key(key: str | Key) -> Key:
 
 def _list_value(method: str, values: Any) -> Value:
     if isinstance(values, str | bytes | Mapping | Field) or not isinstance(values, Iterable):
-        shown = f"{values!r}" if isinstance(values, str | bytes) else "..."
+        written = shown(values) if isinstance(values, str | bytes) else "..."
         raise FilterTypeError(
             f"{method} takes a list of values, not {type(values).__name__}",
-            hint=f"write {method}([{shown}])",
+            hint=f"write {method}([{written}])",
         )
     return Value(list(values) if list_items(values) is None else values)
 
@@ -264,8 +266,9 @@ def _text_subscript(segment: object) -> str:
     if isinstance(segment, str):
         return segment
     if isinstance(segment, int):
+        number = shown(segment)
         raise TypeError(
-            f"lists cannot be addressed by position: F[{segment}] has no meaning; a list matches "
-            f"when any element does. For a key named {str(segment)!r} write F[{str(segment)!r}]"
+            f"lists cannot be addressed by position: F[{number}] has no meaning; a list matches "
+            f"when any element does. For a key named '{number}' write F['{number}']"
         )
     raise TypeError(f"a key is text, not {type(segment).__name__}: write F['name']")

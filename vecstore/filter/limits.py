@@ -42,6 +42,18 @@ class Limits:
 
 DEFAULT_LIMITS = Limits()
 
+
+def checked_limits(limits: Limits | None) -> Limits | None:
+    """The limits themselves.
+
+    Raises:
+        TypeError: If they are neither limits nor None.
+    """
+    if limits is not None and type(limits) is not Limits:
+        raise TypeError(f"limits is a Limits or None, not a {type(limits).__name__}")
+    return limits
+
+
 TOO_MANY = "the filter has more than {} expressions"
 TOO_DEEP = "the filter is nested deeper than {} levels"
 TOO_MANY_VALUES = "the list holds more than {} values"
@@ -53,6 +65,7 @@ def check_tree(expression: Expression, limits: Limits | None) -> Expression:
     Raises:
         FilterLimitError: Naming the first limit that is passed, at the node that passes it.
     """
+    limits = checked_limits(limits)
     if limits is None:
         return expression
     stack = [(expression, 1)]

@@ -7,8 +7,16 @@ from typing import Any
 
 from vecstore.errors import FilterTypeError
 from vecstore.filter.ast import Expression, Key, Value
-from vecstore.filter.limits import TOO_DEEP, TOO_MANY, Limits, check_tree, limit_error
+from vecstore.filter.limits import (
+    TOO_DEEP,
+    TOO_MANY,
+    Limits,
+    check_tree,
+    checked_limits,
+    limit_error,
+)
 from vecstore.filter.op import LOGICAL, NULL_TESTS, Op
+from vecstore.filter.values import shown
 
 _OPS = {op.value: op for op in Op}
 _LOGICAL_FIELDS = frozenset({"op", "operands"})
@@ -46,6 +54,7 @@ def expression_from_dict(data: Mapping[str, Any], limits: Limits | None) -> Expr
         FilterTypeError: For anything that is not exactly that form.
         FilterLimitError: If the tree is larger than the limits.
     """
+    limits = checked_limits(limits)
     opened: list[tuple[Op, Any, int]] = []
     pending: list[tuple[Any, int]] = [(data, 1)]
     while pending:
@@ -95,7 +104,7 @@ def _operator(item: Any) -> Op:
     op = _OPS.get(name) if isinstance(name, str) else None
     if op is None:
         raise FilterTypeError(
-            f"unknown operator {name!r}", hint="one of " + ", ".join(sorted(_OPS))
+            f"unknown operator {shown(name)}", hint="one of " + ", ".join(sorted(_OPS))
         )
     return op
 
@@ -104,7 +113,7 @@ def _check_fields(op: Op, item: Mapping[str, Any], wanted: frozenset[str]) -> No
     extra = [field for field in item if field not in wanted]
     missing = sorted(wanted - item.keys())
     if extra or missing:
-        fault = f"unknown field {extra[0]!r}" if extra else f"missing field {missing[0]!r}"
+        fault = f"unknown field {shown(extra[0])}" if extra else f"missing field {missing[0]!r}"
         raise FilterTypeError(
             f"{fault} in a filter with the operator {op.value!r}",
             hint="its fields are " + ", ".join(sorted(wanted)),

@@ -248,7 +248,8 @@ def _squares(vectors: Matrix) -> NDArray[Any]:
 
 def _lengths(squares: NDArray[Any]) -> NDArray[np.float32]:
     with np.errstate(over="ignore"):  # a length that overflows is an extreme one, and not used
-        return np.sqrt(squares).astype(np.float32)
+        lengths: NDArray[np.float32] = np.sqrt(squares).astype(np.float32)
+    return lengths
 
 
 def _is_extreme(squares: NDArray[Any]) -> bool:

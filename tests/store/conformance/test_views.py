@@ -35,6 +35,9 @@ class Stamping:
             documents = map(self._stamped, documents)
         return self._store.add(documents, **options)
 
+    def scoped(self, filter: Any) -> Stamping:
+        return Stamping(self._store.scoped(filter))
+
     def _stamped(self, one: Any) -> Any:
         if not isinstance(one, Document):
             return one

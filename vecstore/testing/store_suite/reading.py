@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -144,16 +145,30 @@ class Reading(StoreSuiteBase):
         assert set(seen) <= {one.id for one in documents} | {self.id("new")}
 
     def test_scan_may_be_left_early(self, store: VectorStore) -> None:
+        """What was not read to its end holds nobody up, in no thread."""
         store.add(self.documents(30, embedded=True))
         for _ in range(30):
             assert next(iter(store.scan(batch_size=2))).id
         scan = store.scan(batch_size=2)
         next(scan)
-        other = store.scan(batch_size=3)
-        assert len(list(other)) == 30
-        assert len(list(scan)) == 29
-        store.clear()
-        assert store.count() == 0
+        assert len(list(store.scan(batch_size=3))) == 30
+        failures: list[Exception] = []
+
+        def write() -> None:
+            try:
+                store.add([self.document("new", embedding=vector_of("new"))])
+            except Exception as error:
+                failures.append(error)
+
+        writer = threading.Thread(target=write, daemon=True)
+        writer.start()
+        writer.join(timeout=60)
+        assert not writer.is_alive(), "a writer waits for a scan that is left open"
+        assert not failures, "a writer fails while a scan is left open"
+        seen = [one.id for one in scan]
+        assert len(seen) == len(set(seen))
+        assert len(seen) in (29, 30)
+        assert store.count() == 31
 
     def test_scan_refuses_what_is_no_batch_size(self, store: VectorStore) -> None:
         anything: Any = store

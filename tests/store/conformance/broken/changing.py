@@ -47,6 +47,25 @@ class ScansByOffset(SimpleVectorStore):
             start += batch_size
 
 
+@caught_by("test_scan_may_be_left_early")
+class LocksWhileItScans(SimpleVectorStore):
+    def _scan(self, filter: Any, **options: Any) -> Iterator[Document]:
+        if not self._table.lock.acquire(timeout=5):
+            raise BackendError("locked", operation="scan")
+        try:
+            yield from list(super()._scan(filter, **options))
+        finally:
+            self._table.lock.release()
+
+    def _add(self, batch: Batch) -> Iterable[str]:
+        if not self._table.lock.acquire(timeout=5):
+            raise BackendError("locked", operation="add")
+        try:
+            return super()._add(batch)
+        finally:
+            self._table.lock.release()
+
+
 @caught_by("test_ten_thousand_documents")
 class ReadsOnePage(SimpleVectorStore):
     def _scan(self, filter: Any, **options: Any) -> Iterable[Document]:

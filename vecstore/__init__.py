@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from vecstore.aio import AsyncVectorStore
     from vecstore.calls import Batch, Selection
     from vecstore.capabilities import StoreCapabilities
     from vecstore.dialects.base import Dialect
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from vecstore.filter.span import Span
     from vecstore.filter.values import Kind, clean_metadata
     from vecstore.grammar.parser import parse
+    from vecstore.observation import Observer, Place
     from vecstore.opening import StoreURL, open_store
     from vecstore.request import SearchRequest
     from vecstore.simple.store import SimpleVectorStore
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _LOCATIONS = {
+    "AsyncVectorStore": "vecstore.aio",
     "BackendError": "vecstore.errors",
     "BackendNotInstalledError": "vecstore.errors",
     "Batch": "vecstore.calls",
@@ -87,7 +90,9 @@ _LOCATIONS = {
     "Key": "vecstore.filter.operand",
     "Kind": "vecstore.filter.values",
     "Limits": "vecstore.filter.limits",
+    "Observer": "vecstore.observation",
     "Op": "vecstore.filter.op",
+    "Place": "vecstore.observation",
     "SchemaMismatchError": "vecstore.errors",
     "ScopeError": "vecstore.errors",
     "SearchRequest": "vecstore.request",
@@ -112,6 +117,7 @@ _LOCATIONS = {
 }
 
 __all__ = [
+    "AsyncVectorStore",
     "BackendError",
     "BackendNotInstalledError",
     "Batch",
@@ -140,7 +146,9 @@ __all__ = [
     "Key",
     "Kind",
     "Limits",
+    "Observer",
     "Op",
+    "Place",
     "SchemaMismatchError",
     "ScopeError",
     "SearchRequest",

@@ -18,6 +18,7 @@ from vecstore.capabilities import StoreCapabilities
 from vecstore.document import Document
 from vecstore.errors import ConfigurationError
 from vecstore.filter.ast import Expression
+from vecstore.observation import Place
 
 if TYPE_CHECKING:
     from vecstore.vectors import Vector
@@ -156,6 +157,10 @@ class StoreHooks(ABC):
                 )
             )
         return len(found)
+
+    def _place(self) -> Place:
+        """Where the documents are, as traces name it."""
+        return Place(system=self.name)
 
     def _close(self) -> None:
         """Give back connections and files; called once."""

@@ -196,6 +196,10 @@ class StoreURL:
         return {**result, **given}
 
 
+COMMON_OPTIONS = ("async_threads", "observers", "observe_content")
+"""Options of every store that are given by keyword, whatever the scheme."""
+
+
 def open_store(url: str, *, embedder: EmbedderInput | None = None, **options: Any) -> VectorStore:
     """Open a store by its address.
 
@@ -218,7 +222,15 @@ def open_store(url: str, *, embedder: EmbedderInput | None = None, **options: An
         ('dot', 3)
     """
     address = StoreURL.read(url)
-    return store_class(address.scheme).from_url(address, embedder=embedder, **options)
+    common = {name: options.pop(name) for name in COMMON_OPTIONS if name in options}
+    store = store_class(address.scheme).from_url(address, embedder=embedder, **options)
+    if common:
+        try:
+            store._set_up(**common)
+        except ConfigurationError:
+            store.close()
+            raise
+    return store
 
 
 def store_schemes() -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
@@ -40,6 +41,13 @@ from vecstore.filter.ast import Expression
 from vecstore.filter.convert import Compiled
 from vecstore.filter.normalize import simplify
 from vecstore.hooks import StoreHooks, id_parts
+from vecstore.observation import (
+    Observer,
+    is_observed,
+    observed,
+    observed_embedding,
+    read_observers,
+)
 from vecstore.scope import Scope, leaves_scope
 
 if TYPE_CHECKING:
@@ -56,6 +64,8 @@ class CommonOptions(TypedDict, total=False):
     """Options of every store that concern no backend; a store hands them on to this class."""
 
     async_threads: int
+    observers: Iterable[Observer]
+    observe_content: bool
 
 
 class StoreOperations(StoreHooks):
@@ -72,6 +82,8 @@ class StoreOperations(StoreHooks):
         dimension: int | None = None,
         batching: BatchingStrategy | None = None,
         async_threads: int = ASYNC_THREADS,
+        observers: Iterable[Observer] = (),
+        observe_content: bool = False,
     ) -> None:
         metrics = self.capabilities.metrics
         if metric not in metrics:
@@ -91,8 +103,19 @@ class StoreOperations(StoreHooks):
         self._dimension = dimension
         self._closed = False
         self.batching: BatchingStrategy = CountBatching() if batching is None else batching
-        self.async_threads = read_threads(async_threads)
+        self._set_up(async_threads, observers, observe_content)
         self._check_dimension_limit(dimension)
+
+    def _set_up(
+        self,
+        async_threads: int = ASYNC_THREADS,
+        observers: Iterable[Observer] = (),
+        observe_content: bool = False,
+    ) -> None:
+        """Take the options that concern no backend."""
+        self.async_threads = read_threads(async_threads)
+        self._listeners = read_observers(observers, observe_content)
+        self._observe_content = observe_content
 
     @property
     def metric(self) -> Metric:
@@ -111,6 +134,8 @@ class StoreOperations(StoreHooks):
 
     def _execute(self, call: Call[Result]) -> Result:
         """Run one operation. Every public method ends here, and nothing else calls a hook."""
+        if is_observed(self._root._listeners):
+            return observed(self, call, partial(self._run, call))
         return self._run(call)
 
     def _run(self, call: Call[Result]) -> Result:
@@ -311,11 +336,17 @@ class StoreOperations(StoreHooks):
     def _embed_documents(self, documents: Sequence[TextToEmbed], dimension: int | None) -> Matrix:
         """The vectors of a batch; the only way to the embedder besides :meth:`_embed_query`."""
         assert self._bound_embedder is not None
-        return self._bound_embedder.documents(documents, dimension)
+        work = partial(self._bound_embedder.documents, documents, dimension)
+        if is_observed(self._listeners):
+            return observed_embedding(self, len(documents), work)
+        return work()
 
     def _embed_query(self, query: str) -> Vector:
         assert self._bound_embedder is not None
-        return self._bound_embedder.query(query)
+        work = partial(self._bound_embedder.query, query)
+        if is_observed(self._listeners):
+            return observed_embedding(self, 1, work)
+        return work()
 
     def _check_query(self, vector: Any, error: type[Exception]) -> None:
         check_dimension(len(vector), self.dimension, "the query")

@@ -46,6 +46,8 @@ class VectorStore(StoreOperations):
         dimension: Length of the vectors, or None to take it from the first one.
         batching: How texts are cut into calls of the embedder.
         async_threads: How many awaited calls of :attr:`aio` run at the same time.
+        observers: Who is told of each operation; see :class:`Observer`.
+        observe_content: Whether query texts, filters and document texts are told, too.
 
     Raises:
         ConfigurationError: If one of these cannot work.

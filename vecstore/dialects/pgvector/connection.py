@@ -63,6 +63,8 @@ class Connections:
         self._timeout = timeout
         self._statement_timeout = statement_timeout
         self._vector_type: Any = None
+        self.database: str | None = None
+        """The database's name, once it has been connected to."""
         self._secrets = _secrets(dsn)
         self.pool: ConnectionPool = pool or psycopg_pool.ConnectionPool(
             dsn or "",
@@ -147,6 +149,8 @@ class Connections:
         if self._statement_timeout is not None:
             milliseconds = max(1, round(self._statement_timeout * 1_000))
             cursor.execute("SELECT set_config('statement_timeout', %s, true)", [str(milliseconds)])
+        if self.database is None:
+            self.database = cursor.connection.info.dbname
         self._adapt(cursor)
 
     def _adapt(self, cursor: Any) -> None:

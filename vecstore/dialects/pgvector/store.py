@@ -35,6 +35,7 @@ from vecstore.errors import (
 from vecstore.filter.ast import Expression
 from vecstore.filter.convert import Compiled
 from vecstore.filter.text import key_text
+from vecstore.observation import Place
 from vecstore.opening import StoreURL
 from vecstore.operations import CommonOptions
 from vecstore.scope import id_outside
@@ -483,6 +484,12 @@ class PgvectorStore(VectorStore):
         with self._connections.transaction("clear") as cursor:
             if self._ready(cursor):
                 cursor.execute(self._sql.delete, {})
+
+    def _place(self) -> Place:
+        database = self._connections.database
+        schema = self._spec.schema
+        namespace = "|".join([part for part in (database, schema) if part]) or None
+        return Place(system="postgresql", collection=self._spec.table, namespace=namespace)
 
     def _close(self) -> None:
         self._connections.close()

@@ -29,6 +29,7 @@ from vecstore import (
 from vecstore.document import stored_document
 from vecstore.embedding import check_dimension
 from vecstore.hooks import changed
+from vecstore.observation import Place
 from vecstore.scope import id_outside
 from vecstore_sqlite.dialect import Sqlite
 
@@ -210,6 +211,9 @@ class SqliteStore(VectorStore):
     def _clear(self) -> None:
         with self._transaction("clear", writing=True) as run:
             run(f"DELETE FROM {self._table}")
+
+    def _place(self) -> Place:
+        return Place(system="sqlite", collection=self._table_name)
 
     def _close(self) -> None:
         with self._lock:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from itertools import count
-from typing import Any
+from typing import Any, ClassVar
 from uuid import uuid4
 
 import pytest
@@ -13,13 +13,17 @@ from vecstore import VectorStore
 from vecstore.dialects.qdrant import Qdrant
 from vecstore.dialects.qdrant.store import QdrantStore
 from vecstore.testing import PersistentStoreTests, StoreSuite
+from vecstore.testing.store_suite.lives import Lives
 from vecstore.testing.store_suite.searching import Searching
 
 _numbers = count(1)
 
 
 class InMemory:
+    """Local mode, which is Python through and through: fewer documents where many are wanted."""
+
     dialect = Qdrant()
+    many = 1_000
 
     def make_store(self, **options: Any) -> VectorStore:
         return QdrantStore(f"suite_{next(_numbers)}", location=":memory:", **options)
@@ -27,6 +31,11 @@ class InMemory:
 
 class TestInMemory(InMemory, StoreSuite):
     pass
+
+
+@pytest.mark.heavy
+class TestManyInMemory(InMemory, Lives):
+    many = 10_000
 
 
 class TestDotScores(InMemory, Searching):
@@ -43,25 +52,34 @@ class TestNamedVector(InMemory, Searching):
 
 
 class TestFolder(PersistentStoreTests):
+    live = False  # one client at a time has the folder
+    paths: ClassVar[dict[VectorStore, str]] = {}
+
     def make_store(self, **options: Any) -> VectorStore:
-        return QdrantStore("docs", path=str(self.folder / uuid4().hex), **options)
+        path = str(self.folder / uuid4().hex)
+        store = QdrantStore("docs", path=path, **options)
+        self.paths[store] = path
+        return store
 
     def open_again(self, store: VectorStore, **options: Any) -> VectorStore:
-        store.close()
-        return QdrantStore("docs", path=store.native_path, **options)
+        return QdrantStore("docs", path=self.paths[store], **options)
 
 
-@pytest.mark.skipif("VECSTORE_QDRANT_URL" not in os.environ, reason="no server is named")
-class TestServer(StoreSuite):
-    dialect = Qdrant()
+if "VECSTORE_QDRANT_URL" in os.environ:
 
-    def make_store(self, **options: Any) -> VectorStore:
-        return QdrantStore(
-            f"vecstore_{uuid4().hex}", url=os.environ["VECSTORE_QDRANT_URL"], create=True, **options
-        )
+    class TestServer(StoreSuite):
+        dialect = Qdrant()
 
-    def discard(self, store: VectorStore) -> None:
-        from qdrant_client import QdrantClient
+        def make_store(self, **options: Any) -> VectorStore:
+            return QdrantStore(
+                f"vecstore_{uuid4().hex}",
+                url=os.environ["VECSTORE_QDRANT_URL"],
+                create=True,
+                **options,
+            )
 
-        store.close()
-        QdrantClient(os.environ["VECSTORE_QDRANT_URL"]).delete_collection(store._collection)
+        def discard(self, store: VectorStore) -> None:
+            from qdrant_client import QdrantClient
+
+            store.close()
+            QdrantClient(os.environ["VECSTORE_QDRANT_URL"]).delete_collection(store._collection)

@@ -81,6 +81,10 @@ class Milvus(Dialect[str]):
                 raise ConfigurationError(
                     f"a field name of Milvus is ASCII letters, digits and underscores, not {name!r}"
                 )
+        if self.field == self.tags:
+            raise ConfigurationError(
+                f"field and tags are two fields, and cannot both be called {self.field!r}"
+            )
 
     @property
     def capabilities(self) -> Capabilities:

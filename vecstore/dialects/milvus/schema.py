@@ -16,9 +16,17 @@ from vecstore.dialects.milvus.layout import (
     TAGS,
     FieldLayout,
 )
-from vecstore.errors import SchemaMismatchError
+from vecstore.errors import ConfigurationError, SchemaMismatchError
 
 METRICS: Final[dict[Metric, str]] = {"cosine": "COSINE", "dot": "IP", "euclidean": "L2"}
+
+FILE_INDEXES: Final = ("AUTOINDEX", "FLAT", "HNSW", "HNSW_SQ", "IVF_FLAT", "IVF_SQ8")
+"""What milvus-lite has; it takes any name, and fails when it first writes a segment."""
+INDEXES: Final = (
+    *FILE_INDEXES,
+    *("IVF_PQ", "IVF_RABITQ", "HNSW_PQ", "HNSW_PRQ", "SCANN", "DISKANN"),
+    *("GPU_CAGRA", "GPU_IVF_FLAT", "GPU_IVF_PQ", "GPU_BRUTE_FORCE"),
+)
 
 _NOT_LOADED = "NotLoad"
 
@@ -67,6 +75,20 @@ class Found:
     max_text_bytes: int
     index: str
     unwritable: str | None
+
+
+def check_index(index: str | None, *, lite: bool) -> None:
+    """Refuse a type of index that the engine does not have.
+
+    Raises:
+        ConfigurationError: Listing the known.
+    """
+    known = FILE_INDEXES if lite else INDEXES
+    if index is not None and index not in known:
+        raise ConfigurationError(
+            f"{'milvus-lite' if lite else 'Milvus'} has the vector indexes {', '.join(known)}, "
+            f"not {index!r}"
+        )
 
 
 def make_collection(call: Calls, plan: CollectionPlan, dimension: int) -> None:

@@ -27,6 +27,7 @@ from vecstore.dialects.milvus.layout import (
 from vecstore.dialects.milvus.rows import RowFilter, Rows, as_text, is_findable
 from vecstore.dialects.milvus.schema import (
     CollectionPlan,
+    check_index,
     load_collection,
     look_at_collection,
     make_collection,
@@ -172,6 +173,7 @@ class MilvusStore(VectorStore):
         if layout == "plain":
             self._create = False
         try:
+            check_index(index, lite=self._call.lite)
             self._open_collection()
         except BaseException:
             self._call.close()

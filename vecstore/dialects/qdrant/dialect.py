@@ -62,10 +62,17 @@ class Qdrant(Dialect[Condition]):
             raise ConfigurationError(
                 f"datetimes is a set of keys; write datetimes={{{self.datetimes!r}}}"
             )
-        paths = frozenset([as_path(key) for key in self.datetimes])
+        try:
+            paths = frozenset([as_path(key) for key in self.datetimes])
+            prefix = as_path(self.prefix or ())
+        except TypeError:
+            raise ConfigurationError(
+                "prefix is a key, datetimes a set of keys; a key is its name, or a tuple of names "
+                "for a path"
+            ) from None
         object.__setattr__(self, "datetimes", paths)
-        object.__setattr__(self, "prefix", as_path(self.prefix or ()))
-        for path in (self.prefix, *paths):
+        object.__setattr__(self, "prefix", prefix)
+        for path in (prefix, *[path or ("",) for path in paths]):
             for name in path:
                 if not isinstance(name, str) or not _ADDRESSABLE.fullmatch(name):
                     raise ConfigurationError(f"qdrant has no key {name!r}: {_QUOTES.reason}")

@@ -5,22 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from vecstore.calls import Batch, Selection
 from vecstore.capabilities import Metric, StoreCapabilities
 from vecstore.dialects.qdrant.client import Calls
-from vecstore.dialects.qdrant.dialect import Qdrant, encode_key
+from vecstore.dialects.qdrant.collection import (
+    IndexType,
+    check_collection,
+    datetime_paths,
+    make_collection,
+    payload_path,
+    read_indexes,
+)
+from vecstore.dialects.qdrant.dialect import Qdrant
 from vecstore.dialects.qdrant.layout import (
     MAX_INTEGER,
     MIN_INTEGER,
     OWN,
     PayloadLayout,
-    as_path,
     check_datetimes,
-    point_id,
 )
-from vecstore.document import Document, stored_document
+from vecstore.dialects.qdrant.points import Points, as_model
+from vecstore.document import Document
 from vecstore.embedding import BatchingStrategy, EmbedderInput, check_dimension
 from vecstore.errors import ConfigurationError, DuplicateDocumentError, SchemaMismatchError
 from vecstore.filter.ast import Expression
@@ -34,14 +41,8 @@ if TYPE_CHECKING:
 
     from vecstore.vectors import Vector
 
-IndexType = Literal["keyword", "float", "bool", "datetime"]
-
 BATCH = 256
 """Points in one request: a server takes 32 MiB at once by default."""
-
-_DISTANCES: dict[Metric, str] = {"cosine": "Cosine", "dot": "Dot", "euclidean": "Euclid"}
-_INDEX_TYPES = ("keyword", "float", "bool", "datetime")
-_CHANGES_ANSWERS = {"integer", "datetime"}
 
 
 class QdrantStore(VectorStore):
@@ -132,11 +133,12 @@ class QdrantStore(VectorStore):
         )
         super().__init__(embedder, metric=metric, dimension=dimension, batching=batching)
         self._dialect = Qdrant(prefix=layout.metadata, datetimes=datetimes)
+        self._datetimes = datetime_paths(self._dialect)
         self._collection = collection
         self._layout = layout
         self._vector_name = vector_name
         self._exact = exact
-        self._indexes = _read_indexes(indexes or {}, self._dialect)
+        self._indexes = read_indexes(indexes or {}, self._dialect)
         self._present = False
         given: dict[str, Any] = {
             "url": url,
@@ -155,6 +157,9 @@ class QdrantStore(VectorStore):
             if path is not None:
                 options["force_disable_check_same_thread"] = True
         self._call = Calls(client, options)
+        self._points = Points(
+            call=self._call, collection=collection, layout=layout, vector_name=vector_name
+        )
         self._create = self._call.local if create is None else create
         try:
             self._open_collection()
@@ -210,75 +215,27 @@ class QdrantStore(VectorStore):
             name = self._collection
             if not self._call(operation, lambda client: client.collection_exists(name)):
                 return False
-            self._check_collection(
-                self._call(operation, lambda client: client.get_collection(name))
+            self._dimension = check_collection(
+                self._call(operation, lambda client: client.get_collection(name)),
+                name,
+                metric=self.metric,
+                dimension=self._dimension,
+                vector_name=self._vector_name,
+                datetimes=[payload_path(self._dialect, path) for path in self._datetimes],
             )
             self._present = True
         return True
 
     def _make(self, dimension: int) -> None:
-        from qdrant_client import models
-
-        vector = models.VectorParams(
-            size=dimension, distance=models.Distance(_DISTANCES[self.metric])
+        make_collection(
+            self._call,
+            self._collection,
+            metric=self.metric,
+            dimension=dimension,
+            vector_name=self._vector_name,
+            indexes=self._indexes,
         )
-        config = vector if self._vector_name is None else {self._vector_name: vector}
-        name = self._collection
-        self._call("add", lambda client: client.create_collection(name, vectors_config=config))
-        if not self._call.local:  # which reads every payload anyway
-            for path, type_name in self._indexes.items():
-                self._make_index(encode_key(path), type_name)
         self._exists("add")
-
-    def _make_index(self, field: str, type_name: str) -> None:
-        from qdrant_client import models
-
-        schema = models.PayloadSchemaType(type_name)
-        name = self._collection
-        self._call("add", lambda client: client.create_payload_index(name, field, schema))
-
-    def _check_collection(self, info: Any) -> None:
-        """Hold an existing collection to the metric, the dimension and the indexes."""
-        vectors = info.config.params.vectors
-        if isinstance(vectors, dict):
-            if self._vector_name not in vectors:
-                known = ", ".join(map(repr, sorted(vectors))) or "none"
-                raise SchemaMismatchError(
-                    f"the collection {self._collection!r} has the vectors {known}; name one with "
-                    "vector_name=..."
-                )
-            params = vectors[self._vector_name]
-        elif self._vector_name is not None:
-            raise SchemaMismatchError(
-                f"the collection {self._collection!r} has one vector without a name; leave "
-                "vector_name out"
-            )
-        else:
-            params = vectors
-        faults: list[str] = []
-        if str(params.distance.value) != _DISTANCES[self.metric]:
-            faults.append(f"it compares by {params.distance.value}, not {_DISTANCES[self.metric]}")
-        if self._dimension is not None and params.size != self._dimension:
-            faults.append(f"its vectors have {params.size} dimensions, not {self._dimension}")
-        datetimes = {
-            encode_key((*as_path(self._dialect.prefix), *path)) for path in self._datetimes
-        }
-        for field, schema in (info.payload_schema or {}).items():
-            kind = str(getattr(schema.data_type, "value", schema.data_type))
-            if kind in _CHANGES_ANSWERS and not (kind == "datetime" and field in datetimes):
-                faults.append(
-                    f"the payload index on {field} is of type {kind}, with which the same filter "
-                    "finds other documents; make it float for numbers, or declare datetimes"
-                )
-        if faults:
-            raise SchemaMismatchError(
-                f"the collection {self._collection!r} does not fit this store: {'; '.join(faults)}"
-            )
-        self._dimension = params.size
-
-    @property
-    def _datetimes(self) -> Iterable[tuple[str, ...]]:
-        return [as_path(key) for key in self._dialect.datetimes]
 
     # --- the hooks ---------------------------------------------------------------------------
 
@@ -297,7 +254,7 @@ class QdrantStore(VectorStore):
         check_dimension(batch.vectors.shape[1], self.dimension, f"document {batch.ids[0]!r}")
         rows: Iterable[int] = range(len(batch))
         if batch.on_conflict != "replace":
-            taken = set(self._stored(batch.ids))
+            taken = set(self._points.stored("add", batch.ids))
             if taken and batch.on_conflict == "error":
                 listed = [id for id in batch.ids if id in taken]
                 raise DuplicateDocumentError(
@@ -308,8 +265,8 @@ class QdrantStore(VectorStore):
             rows = [row for row in rows if batch.ids[row] not in taken]
         points = [
             models.PointStruct(
-                id=self._point(batch.ids[row]),
-                vector=self._named(batch.vectors[row].tolist()),
+                id=self._points.id(batch.ids[row]),
+                vector=self._points.named(batch.vectors[row].tolist()),
                 payload=self._layout.write(batch.ids[row], batch.texts[row], batch.metadata[row]),
             )
             for row in rows
@@ -333,54 +290,42 @@ class QdrantStore(VectorStore):
                 self._collection,
                 query=vector.tolist(),
                 using=self._vector_name,
-                query_filter=_model(filter),
+                query_filter=as_model(filter),
                 search_params=params,
                 limit=top_k,
                 with_payload=True,
-                with_vectors=self._vectors(include_embedding),
+                with_vectors=self._points.vectors(include_embedding),
             ),
         )
         sign = -1.0 if self.metric == "euclidean" else 1.0
-        return [self._document(point, sign * point.score) for point in answer.points]
+        return [self._points.document(point, sign * point.score) for point in answer.points]
 
     def _get(
         self, selection: Selection, *, limit: int | None, include_embedding: bool
     ) -> Iterable[Document]:
         if not self._exists("get"):
             return []
-        if selection.ids is None:
-            pages = self._pages(selection.filter, include_embedding, limit or BATCH, "get")
-            return (self._document(point) for page in pages for point in page)
-        points = self._points(selection.ids)
-        if not points:
-            return []
-        if selection.filter is not None:
-            found = self._among(points, selection.filter, include_embedding)
-        else:
-            found = self._call(
-                "get",
-                lambda client: client.retrieve(
-                    self._collection,
-                    points,
-                    with_payload=True,
-                    with_vectors=self._vectors(include_embedding),
-                ),
-            )
-        return [self._document(point) for point in found]
+        if selection.ids is not None:
+            found = self._points.selected("get", selection.ids, selection.filter, include_embedding)
+            return [self._points.document(point) for point in found]
+        size = min(limit or BATCH, BATCH)
+        pages = self._points.pages("get", selection.filter, include_embedding, size)
+        points = (point for page in pages for point in page)
+        return (self._points.document(point) for point in islice(points, limit))
 
     def _scan(self, filter: Any, *, batch_size: int, include_embedding: bool) -> Iterator[Document]:
         if self._exists("scan"):
-            for page in self._pages(filter, include_embedding, batch_size, "scan"):
+            for page in self._points.pages("scan", filter, include_embedding, batch_size):
                 for point in page:
-                    yield self._document(point)
+                    yield self._points.document(point)
 
     def _delete(self, selection: Selection) -> int:
         assert selection.ids is not None
         if not self._exists("delete"):
             return 0
-        stored = self._stored(selection.ids, selection.filter)
+        stored = self._points.stored("delete", selection.ids, selection.filter)
         if stored:
-            points = self._points(stored)
+            points = self._points.ids(stored)
             name = self._collection
             self._call("delete", lambda client: client.delete(name, points, wait=True))
         return len(stored)
@@ -390,7 +335,9 @@ class QdrantStore(VectorStore):
             return 0
         answer = self._call(
             "count",
-            lambda client: client.count(self._collection, count_filter=_model(filter), exact=True),
+            lambda client: client.count(
+                self._collection, count_filter=as_model(filter), exact=True
+            ),
         )
         return int(answer.count)
 
@@ -414,7 +361,7 @@ class QdrantStore(VectorStore):
                         payload=self._layout.write(
                             document.id, document.text, changed(document.metadata, set, unset)
                         ),
-                        points=[self._point(document.id)],
+                        points=[self._points.id(document.id)],
                     )
                 )
                 for document in part
@@ -439,143 +386,9 @@ class QdrantStore(VectorStore):
         client: QdrantClient = self._call.client
         return client
 
-    # --- points ------------------------------------------------------------------------------
-
-    def _point(self, id: str) -> str | int:
-        if self._layout.id is not None:
-            return point_id(id)
-        return int(id) if id.isascii() and id.isdigit() else id
-
-    def _points(self, ids: Iterable[str]) -> list[str | int]:
-        """The points that ids stand for; without ids that no point can have."""
-        if self._layout.id is not None:
-            return [point_id(id) for id in ids]
-        return [self._point(id) for id in ids if _is_point(id)]
-
-    def _stored(self, ids: Sequence[str], filter: Any = None) -> list[str]:
-        """Which of the ids are stored, and match."""
-        points = self._points(ids)
-        if not points:
-            return []
-        if filter is not None:
-            found = self._among(points, filter, False)
-        else:
-            found = self._call(
-                "get",
-                lambda client: client.retrieve(
-                    self._collection, points, with_payload=True, with_vectors=False
-                ),
-            )
-        return [self._layout.read(str(point.id), point.payload or {})[0] for point in found]
-
-    def _among(
-        self, points: list[str | int], filter: Compiled, include_embedding: bool
-    ) -> list[Any]:
-        """Points with one of the ids that match, in one request."""
-        from qdrant_client import models
-
-        wanted = models.Filter(must=[models.HasIdCondition(has_id=points), _model(filter)])
-        found, _ = self._call(
-            "get",
-            lambda client: client.scroll(
-                self._collection,
-                scroll_filter=wanted,
-                limit=len(points),
-                with_payload=True,
-                with_vectors=self._vectors(include_embedding),
-            ),
-        )
-        return list(found)
-
-    def _pages(
-        self, filter: Any, include_embedding: bool, size: int, operation: str
-    ) -> Iterator[list[Any]]:
-        offset: Any = None
-        while True:
-            page, offset = self._call(
-                operation, self._scroll(_model(filter), include_embedding, size, offset)
-            )
-            yield list(page)
-            if offset is None:
-                return
-
-    def _scroll(
-        self, filter: Any, include_embedding: bool, size: int, offset: Any
-    ) -> Callable[[Any], Any]:
-        return lambda client: client.scroll(
-            self._collection,
-            scroll_filter=filter,
-            limit=size,
-            offset=offset,
-            with_payload=True,
-            with_vectors=self._vectors(include_embedding),
-        )
-
-    def _named(self, vector: Any) -> Any:
-        return vector if self._vector_name is None else {self._vector_name: vector}
-
-    def _vectors(self, include_embedding: bool) -> bool | list[str]:
-        if include_embedding and self._vector_name is not None:
-            return [self._vector_name]
-        return include_embedding
-
-    def _document(self, point: Any, score: float | None = None) -> Document:
-        import numpy as np
-
-        document_id, text, metadata = self._layout.read(str(point.id), point.payload or {})
-        vector = point.vector
-        if isinstance(vector, dict):
-            vector = vector.get(self._vector_name)
-        embedding = None
-        if vector is not None:
-            embedding = np.array(vector, dtype=np.float32)
-            embedding.flags.writeable = False
-        return stored_document(document_id, text, metadata, embedding, score)
-
-
-def _model(filter: Compiled | None) -> Any:
-    from qdrant_client import models
-
-    return None if filter is None else models.Filter.model_validate(filter.query)
-
 
 def _batch_update(collection: str, operations: list[Any]) -> Callable[[Any], Any]:
     return lambda client: client.batch_update_points(collection, operations, wait=True)
-
-
-def _is_point(id: str) -> bool:
-    from uuid import UUID
-
-    if id.isascii() and id.isdigit():
-        return str(int(id)) == id and int(id) < 2**64
-    try:
-        return str(UUID(id)) == id
-    except ValueError:
-        return False
-
-
-def _read_indexes(
-    indexes: Mapping[str | tuple[str, ...], str], dialect: Qdrant
-) -> dict[tuple[str, ...], str]:
-    """Payload paths with the type of their index.
-
-    Raises:
-        ConfigurationError: For a type that there is not, or that would change answers.
-    """
-    paths: dict[tuple[str, ...], str] = {}
-    for key, kind in indexes.items():
-        if kind not in _INDEX_TYPES:
-            hint = "; numbers are indexed as 'float'" if kind == "integer" else ""
-            raise ConfigurationError(
-                f"an index on {key!r} is one of {', '.join(_INDEX_TYPES)}, not {kind!r}{hint}"
-            )
-        if kind == "datetime" and as_path(key) not in dialect.datetimes:
-            raise ConfigurationError(
-                f"a datetime index on {key!r} would change answers; declare the key as well: "
-                f"datetimes={{{key!r}}}"
-            )
-        paths[(*as_path(dialect.prefix), *as_path(key))] = kind
-    return paths
 
 
 def _flag(text: str) -> bool:

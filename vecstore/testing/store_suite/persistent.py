@@ -11,7 +11,11 @@ from vecstore.store import VectorStore
 from vecstore.testing.rows import oracle_rows
 from vecstore.testing.store_suite.base import StoreSuiteBase
 from vecstore.testing.store_suite.embedders import DIMENSION, TextEmbedder, vector_of
-from vecstore.testing.store_suite.ranking import check_ranking, reference_scores
+from vecstore.testing.store_suite.ranking import (
+    check_ranking,
+    check_same_results,
+    reference_scores,
+)
 
 _NO_FIT = (SchemaMismatchError, DimensionMismatchError, StoreFileError)
 
@@ -67,7 +71,7 @@ class PersistentStoreTests(StoreSuiteBase):
         self.check_holds(again, expected)
         self.check_vectors(again, {one.id: vector_of(one.text) for one in expected})
         after = again.search("query", top_k=self.most_found)
-        assert [(one.id, one.score) for one in after] == [(one.id, one.score) for one in before]
+        check_same_results(after, before)
         assert (again.dimension, again.metric) == (DIMENSION, self.metric)
         assert again.add(documents[2:3], on_conflict="error") == [documents[2].id]
         again.clear()

@@ -1,0 +1,153 @@
+"""The collection behind a Qdrant store: how it is made, and what it has to look like."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Final, Literal
+
+from vecstore.capabilities import Metric
+from vecstore.dialects.qdrant.client import Calls
+from vecstore.dialects.qdrant.dialect import Qdrant, encode_key
+from vecstore.dialects.qdrant.layout import as_path
+from vecstore.errors import ConfigurationError, SchemaMismatchError
+
+IndexType = Literal["keyword", "float", "bool", "datetime"]
+
+_DISTANCES: Final[dict[Metric, str]] = {"cosine": "Cosine", "dot": "Dot", "euclidean": "Euclid"}
+_INDEX_TYPES = ("keyword", "float", "bool", "datetime")
+_CHANGES_ANSWERS = {"integer", "datetime"}
+
+
+def make_collection(
+    call: Calls,
+    name: str,
+    *,
+    metric: Metric,
+    dimension: int,
+    vector_name: str | None,
+    indexes: Mapping[tuple[str, ...], str],
+) -> None:
+    """Make the collection and its payload indexes; no matter if somebody else is quicker."""
+    from qdrant_client import models
+
+    vector = models.VectorParams(size=dimension, distance=models.Distance(_DISTANCES[metric]))
+    config = vector if vector_name is None else {vector_name: vector}
+
+    def make(client: Any) -> None:
+        try:
+            client.create_collection(name, vectors_config=config)
+        except Exception:
+            if not client.collection_exists(name):
+                raise
+
+    call("add", make)
+    if call.local:
+        return  # it reads every payload anyway, and warns about indexes
+    for path, kind in indexes.items():
+        schema = models.PayloadSchemaType(kind)
+        call("add", _indexing(name, encode_key(path), schema))
+
+
+def check_collection(
+    info: Any,
+    name: str,
+    *,
+    metric: Metric,
+    dimension: int | None,
+    vector_name: str | None,
+    datetimes: Collection[tuple[str, ...]],
+) -> int:
+    """Hold an existing collection to the metric, the dimension and the indexes.
+
+    Args:
+        info: What the engine says of the collection.
+        name: Its name.
+        metric: How its vectors are to be compared.
+        dimension: How long they are to be, or None.
+        vector_name: Which of its vectors is meant, or None where there is one without a name.
+        datetimes: Payload paths that are declared datetimes.
+
+    Returns:
+        The length of its vectors.
+
+    Raises:
+        SchemaMismatchError: Listing every difference.
+    """
+    params = _vector(info.config.params.vectors, name, vector_name)
+    faults: list[str] = []
+    distance = str(params.distance.value)
+    if distance != _DISTANCES[metric]:
+        ours = next((ours for ours, theirs in _DISTANCES.items() if theirs == distance), distance)
+        faults.append(f"it compares by {ours}, not {metric}")
+    if dimension is not None and params.size != dimension:
+        faults.append(f"its vectors have {params.size} dimensions, not {dimension}")
+    declared = {encode_key(path) for path in datetimes}
+    for field, schema in (info.payload_schema or {}).items():
+        kind = str(getattr(schema.data_type, "value", schema.data_type))
+        if kind in _CHANGES_ANSWERS and not (kind == "datetime" and field in declared):
+            faults.append(
+                f"the payload index on {field} is of type {kind}, with which the same filter "
+                "finds other documents; make it float for numbers, or declare datetimes"
+            )
+    if faults:
+        raise SchemaMismatchError(
+            f"the collection {name!r} does not fit this store: {'; '.join(faults)}"
+        )
+    return int(params.size)
+
+
+def read_indexes(
+    indexes: Mapping[str | tuple[str, ...], str], dialect: Qdrant
+) -> dict[tuple[str, ...], str]:
+    """Payload paths with the type of their index.
+
+    Raises:
+        ConfigurationError: For a type that there is not, or that would change answers.
+    """
+    paths: dict[tuple[str, ...], str] = {}
+    for key, kind in indexes.items():
+        if kind not in _INDEX_TYPES:
+            hint = (
+                "; numbers are indexed as 'float': an integer index would not find 1.5"
+                if kind == "integer"
+                else ""
+            )
+            raise ConfigurationError(
+                f"an index on {key!r} is one of {', '.join(_INDEX_TYPES)}, not {kind!r}{hint}"
+            )
+        if kind == "datetime" and as_path(key) not in set(map(as_path, dialect.datetimes)):
+            raise ConfigurationError(
+                f"a datetime index on {key!r} would change answers; declare the key as well: "
+                f"datetimes=[{key!r}]"
+            )
+        paths[payload_path(dialect, key)] = kind
+    return paths
+
+
+def payload_path(dialect: Qdrant, key: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Where a metadata key stands in payloads."""
+    return (*(as_path(dialect.prefix) if dialect.prefix else ()), *as_path(key))
+
+
+def datetime_paths(dialect: Qdrant) -> Iterable[tuple[str, ...]]:
+    """The metadata keys that are declared datetimes."""
+    return [as_path(key) for key in dialect.datetimes]
+
+
+def _vector(vectors: Any, name: str, vector_name: str | None) -> Any:
+    if isinstance(vectors, dict):
+        if vector_name not in vectors:
+            known = ", ".join(map(repr, sorted(vectors))) or "none"
+            raise SchemaMismatchError(
+                f"the collection {name!r} has the vectors {known}; name one with vector_name=..."
+            )
+        return vectors[vector_name]
+    if vector_name is not None:
+        raise SchemaMismatchError(
+            f"the collection {name!r} has one vector without a name; leave vector_name out"
+        )
+    return vectors
+
+
+def _indexing(name: str, field: str, schema: Any) -> Any:
+    return lambda client: client.create_payload_index(name, field, schema)

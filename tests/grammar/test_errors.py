@@ -423,3 +423,10 @@ def test_the_same_correction_is_made_as_often_as_it_takes() -> None:
         "quote the string: a == 'b' AND c == 'd' OR e IN ['f', 'g']"
     )
     assert fault("a == b AND c == 1 d == 2").hint == "quote the string: 'b'"
+
+
+def test_a_correction_past_the_limits_is_not_shown_as_a_line() -> None:
+    text = "(" * 70 + "a == b" + ")" * 70
+    with pytest.raises(FilterSyntaxError) as caught:
+        parse(text, limits=None)
+    assert caught.value.hint == "quote the string: 'b'"

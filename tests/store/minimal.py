@@ -77,7 +77,8 @@ class MinimalStore(VectorStore):
         self.calls.append(("get", len(selection.ids or ())))
         matching = self._matching(selection.filter)
         if selection.ids is not None:
-            matching = [id for id in sorted(selection.ids) if id in set(matching)]
+            known = set(matching)
+            matching = [id for id in sorted(selection.ids) if id in known]
         return [self._document(id, include_embedding) for id in matching[:limit]]
 
     def _scan(self, filter: Any, *, batch_size: int, include_embedding: bool) -> Iterator[Document]:
@@ -88,7 +89,8 @@ class MinimalStore(VectorStore):
     def _delete(self, selection: Selection) -> int:
         assert selection.ids is not None
         self.calls.append(("delete", len(selection.ids)))
-        chosen = [id for id in selection.ids if id in set(self._matching(selection.filter))]
+        known = set(self._matching(selection.filter))
+        chosen = [id for id in selection.ids if id in known]
         for id in chosen:
             del self.rows[id]
         return len(chosen)

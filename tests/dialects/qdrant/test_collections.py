@@ -1,0 +1,304 @@
+"""Collections: our own, those that other libraries wrote, and their payload indexes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from qdrant_client import QdrantClient, models
+
+from tests.engines.loopback import json_service
+from vecstore import (
+    BackendError,
+    ConfigurationError,
+    Document,
+    DocumentError,
+    F,
+    SchemaMismatchError,
+)
+from vecstore.dialects.qdrant.layout import LANGCHAIN, PayloadLayout
+from vecstore.dialects.qdrant.store import QdrantStore
+
+HOSTILE = [
+    "it's",
+    'say "hi"',
+    "back\\slash",
+    "new\nline",
+    '"}, "must_not": []',
+    "a.b[]",
+    "{0} %s",
+    str(uuid4()),
+    "7",
+    "é" * 600,
+    "x" * 70_000,
+]
+
+
+def document(id: str, metadata: dict[str, Any] | None = None) -> Document:
+    return Document("text", metadata, id=id, embedding=[3, 4])
+
+
+@pytest.fixture
+def client() -> Iterator[QdrantClient]:
+    made = QdrantClient(":memory:")
+    yield made
+    made.close()
+
+
+class TestOurOwn:
+    def test_a_missing_collection_is_made_by_the_first_documents_alone(
+        self, client: QdrantClient
+    ) -> None:
+        store = QdrantStore("docs", client=client)
+        assert store.search(vector=[1, 0]) == []
+        assert (store.count(), store.get(["a"]), list(store.scan())) == (0, [], [])
+        assert store.delete(["a"]) == store.delete(filter="n == 1") == 0
+        store.clear()
+        assert not client.collection_exists("docs")
+        store.add([document("a")])
+        assert store.dimension == 2
+        store.close()
+        assert [one.id for one in QdrantStore("docs", client=client).get()] == ["a"]
+
+    def test_without_create_it_has_to_be_there(self, client: QdrantClient) -> None:
+        with pytest.raises(SchemaMismatchError, match=r"no collection 'docs'.*create=True"):
+            QdrantStore("docs", client=client, create=False)
+
+    def test_every_difference_is_named(self, client: QdrantClient) -> None:
+        QdrantStore("docs", client=client, dimension=2, metric="dot")
+        with pytest.raises(SchemaMismatchError) as caught:
+            QdrantStore("docs", client=client, dimension=3, metric="euclidean")
+        for words in ("2 dimensions, not 3", "by dot, not euclidean"):
+            assert words in str(caught.value)
+
+    def test_named_vectors(self, client: QdrantClient) -> None:
+        size = models.VectorParams(size=2, distance=models.Distance.COSINE)
+        client.create_collection("docs", vectors_config={"title": size, "body": size})
+        with pytest.raises(SchemaMismatchError, match=r"vectors 'body', 'title'; .*vector_name"):
+            QdrantStore("docs", client=client)
+        store = QdrantStore("docs", client=client, vector_name="body")
+        store.add([document("a")])
+        [found] = store.get(["a"], include_embedding=True)
+        assert found.embedding is not None
+        assert found.embedding.tolist() == pytest.approx([0.6, 0.8])
+        QdrantStore("bare", client=client, dimension=2)
+        with pytest.raises(SchemaMismatchError, match="leave vector_name out"):
+            QdrantStore("bare", client=client, vector_name="body")
+
+    def test_hostile_ids_keys_and_values(self, client: QdrantClient) -> None:
+        store = QdrantStore("docs", client=client)
+        store.add([document(id, {"value": id[:50], "n": n}) for n, id in enumerate(HOSTILE)])
+        for n, id in enumerate(HOSTILE):
+            assert [one.id for one in store.get([id])] == [id]
+            assert [one.id for one in store.get(filter=F.value == id[:50])] == [id]
+            assert store.update_metadata([id], set={f'key "{n}".[]': n}) == 1
+        assert sorted(one.id for one in store.scan(batch_size=2)) == sorted(HOSTILE)
+        for left, id in enumerate(HOSTILE[::-1]):
+            assert store.delete([id, id + "?"]) == 1
+            assert store.count() == len(HOSTILE) - left - 1
+
+    def test_datetimes_are_a_contract(self, client: QdrantClient) -> None:
+        store = QdrantStore("docs", client=client, datetimes=["created"])
+        with pytest.raises(DocumentError, match="declared a datetime"):
+            store.add([document("a", {"created": "yesterday"})])
+        store.add([document("a", {"created": None})])
+        with pytest.raises(DocumentError, match="declared a datetime"):
+            store.update_metadata(["a"], set={"created": "unknown"})
+
+    def test_eight_threads(self, client: QdrantClient) -> None:
+        store = QdrantStore("docs", client=client, dimension=2)
+        barrier = threading.Barrier(8)
+
+        def work(worker: int) -> None:
+            barrier.wait()
+            for number in range(6):
+                id = f"{worker}-{number}"
+                store.add([document(id), document(f"shared-{number}")])
+                assert store.get([id])[0].id == id
+                assert store.search(vector=[1, 0], top_k=3)
+                assert store.count() >= number
+                assert store.delete([id]) == 1
+
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(work, range(8)))
+        assert sorted(one.id for one in store.scan()) == [f"shared-{number}" for number in range(6)]
+
+
+class TestOfOthers:
+    """Written with the bare client, point by point as those libraries write them."""
+
+    def test_langchain(self, client: QdrantClient) -> None:
+        ids = [str(uuid4()), "7"]
+        client.create_collection(
+            "kb", vectors_config=models.VectorParams(size=2, distance=models.Distance.COSINE)
+        )
+        client.upsert(
+            "kb",
+            [
+                models.PointStruct(
+                    id=ids[0],
+                    vector=[1.0, 0.0],
+                    payload={"page_content": "Hello", "metadata": {"source": "a.md", "n": 1}},
+                ),
+                models.PointStruct(
+                    id=7, vector=[0.0, 1.0], payload={"page_content": "World", "metadata": None}
+                ),
+            ],
+        )
+        store = QdrantStore("kb", client=client, layout=LANGCHAIN)
+        assert store.capabilities.id_charset == "uuid"
+        [found] = store.search(vector=[1, 0], filter="source == 'a.md' AND n >= 1")
+        assert (found.id, found.text, found.metadata, found.score) == (
+            ids[0],
+            "Hello",
+            {"source": "a.md", "n": 1},
+            pytest.approx(1.0),
+        )
+        assert [one.text for one in store.get(["7", ids[0], "x", str(uuid4())])] == [
+            "World",
+            "Hello",
+        ]
+        assert store.count("n IS NULL") == 1
+        added = str(uuid4())
+        store.add([document(added, {"n": 2})])
+        [point] = client.retrieve("kb", [added])
+        assert point.payload == {"page_content": "text", "metadata": {"n": 2}}
+        assert store.update_metadata(["7"], set={"n": 3}) == 1
+        [point] = client.retrieve("kb", [7])
+        assert point.payload == {"page_content": "World", "metadata": {"n": 3}}
+        with pytest.raises(DocumentError, match="UUID"):
+            store.add([document("x")])
+        assert store.delete(["7", "x", added]) == 2
+
+    def test_metadata_beside_the_text(self, client: QdrantClient) -> None:
+        client.create_collection(
+            "kb", vectors_config=models.VectorParams(size=2, distance=models.Distance.DOT)
+        )
+        one = str(uuid4())
+        client.upsert(
+            "kb",
+            [
+                models.PointStruct(
+                    id=one, vector=[1.0, 0.0], payload={"document": "Hello", "n": 1, "k": "v"}
+                )
+            ],
+        )
+        layout = PayloadLayout(id=None, text="document", metadata="")
+        store = QdrantStore("kb", client=client, layout=layout, metric="dot")
+        assert store.get(filter="n == 1 AND k == 'v'") == [
+            Document("Hello", {"n": 1, "k": "v"}, id=one)
+        ]
+
+    @pytest.mark.parametrize("kind", ["integer", "datetime"])
+    def test_indexes_that_change_answers_are_refused(self, kind: str) -> None:
+        """Local mode has no indexes: the answers are those of a server's REST interface."""
+        with json_service(Server(index={"metadata.year": kind}).answer) as url:
+            with pytest.raises(SchemaMismatchError, match=f"metadata.year is of type {kind}"):
+                QdrantStore("docs", url=url)
+            if kind == "datetime":
+                QdrantStore("docs", url=url, datetimes=["year"]).close()
+
+
+class Server:
+    """What a Qdrant server says about its collection; it writes down what it is asked to make."""
+
+    def __init__(self, index: dict[str, str] | None = None, exists: bool = True) -> None:
+        self.index = index or {}
+        self.exists = exists
+        self.made: list[tuple[str, Any]] = []
+
+    def answer(self, method: str, path: str, body: Any) -> tuple[int, Any]:
+        if path.endswith("/exists"):
+            return 200, _result({"exists": self.exists})
+        if method == "PUT":
+            self.exists = True
+            self.made.append((path.partition("?")[0], body))
+            done = {"operation_id": 1, "status": "completed"}
+            return 200, _result(done if "/index" in path else True)
+        schema = {field: {"data_type": kind, "points": 1} for field, kind in self.index.items()}
+        return 200, _result({**_INFO, "payload_schema": schema})
+
+
+_INFO = {
+    "status": "green",
+    "optimizer_status": "ok",
+    "points_count": 1,
+    "indexed_vectors_count": 0,
+    "segments_count": 1,
+    "config": {
+        "params": {"vectors": {"size": 2, "distance": "Cosine"}},
+        "hnsw_config": {"m": 16, "ef_construct": 100, "full_scan_threshold": 10_000},
+        "optimizer_config": {
+            "deleted_threshold": 0.2,
+            "vacuum_min_vector_number": 1_000,
+            "default_segment_number": 0,
+            "flush_interval_sec": 5,
+        },
+    },
+}
+
+
+def _result(result: Any) -> dict[str, Any]:
+    return {"result": result, "status": "ok", "time": 0.0}
+
+
+class TestIndexes:
+    def test_asked_for_when_the_collection_is_made(self) -> None:
+        server = Server(exists=False)
+        with json_service(server.answer) as url:
+            QdrantStore(
+                "docs",
+                url=url,
+                create=True,
+                dimension=2,
+                datetimes=["created"],
+                indexes={
+                    "country": "keyword",
+                    "a.b": "float",
+                    ("author", "name"): "keyword",
+                    "created": "datetime",
+                },
+            ).close()
+        assert server.made == [
+            ("/collections/docs", {"vectors": {"size": 2, "distance": "Cosine"}}),
+            *(
+                ("/collections/docs/index", {"field_name": field, "field_schema": kind})
+                for field, kind in [
+                    ("metadata.country", "keyword"),
+                    ('metadata."a.b"', "float"),
+                    ("metadata.author.name", "keyword"),
+                    ("metadata.created", "datetime"),
+                ]
+            ),
+        ]
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            ({"indexes": {"year": "integer"}}, "numbers are indexed as 'float'"),
+            ({"indexes": {"year": "text"}}, "one of keyword, float, bool, datetime"),
+            ({"indexes": {"year": "datetime"}}, "declare the key as well"),
+            ({"layout": "langchain"}, "PayloadLayout"),
+            ({"client": object()}, "QdrantClient, not a object"),
+        ],
+    )
+    def test_options_that_cannot_work(self, options: dict[str, Any], words: str) -> None:
+        where = {} if "client" in options else {"location": ":memory:"}
+        with pytest.raises(ConfigurationError, match=words):
+            QdrantStore("docs", **where, **options)
+
+    def test_local_mode_makes_none_and_does_not_warn(self, client: QdrantClient) -> None:
+        store = QdrantStore("docs", client=client, indexes={"n": "float"})
+        store.add([document("a", {"n": 1})])
+        assert store.count("n == 1") == 1
+
+    def test_a_collection_dropped_behind_the_store(self, client: QdrantClient) -> None:
+        store = QdrantStore("docs", client=client, dimension=2)
+        client.delete_collection("docs")
+        with pytest.raises(BackendError, match=r"Qdrant refused count: .*docs") as caught:
+            store.count()
+        assert caught.value.__cause__ is not None

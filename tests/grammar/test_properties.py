@@ -197,14 +197,14 @@ def test_parse_raises_filter_errors_only(text: str) -> None:
 
 
 @pytest.mark.heavy
-@settings(max_examples=50_000)
+@settings(max_examples=20_000)
 @given(anything)
 def test_parse_raises_filter_errors_only_at_length(text: str) -> None:
     check(text)
 
 
 @pytest.mark.heavy
-@settings(max_examples=20_000)
+@settings(max_examples=10_000)
 @given(st.one_of(trees, odd_trees))
 def test_text_round_trip_at_length(tree: Expression) -> None:
     assert parse(tree.to_text(), limits=None) == tree

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -86,7 +85,7 @@ class Column:
     name: str = ""
 
     def __post_init__(self) -> None:
-        if self.type not in _TYPES:
+        if not isinstance(self.type, str) or self.type not in _TYPES:
             raise ConfigurationError(
                 f"a column's type is one of {', '.join(_TYPES)}, not {self.type!r}"
             )
@@ -206,7 +205,13 @@ def read_columns(columns: Any) -> tuple[tuple[str, Column], ...]:
     """
     pairs: list[tuple[str, Column]] = []
     names: set[str] = set()
-    for key, declared in columns.items() if isinstance(columns, Mapping) else columns:
+    try:
+        declarations = dict(columns)
+    except (TypeError, ValueError):
+        raise ConfigurationError(
+            f"columns maps keys to types, as in {{'year': 'int'}}; it is no {_shown(columns)}"
+        ) from None
+    for key, declared in declarations.items():
         try:
             segment = check_segment(key)
         except UnusableValue as error:

@@ -64,11 +64,13 @@ class Pgvector(Dialect[SqlPart]):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", read_columns(self.columns or {}))
-        if self.paramstyle not in _STYLES:
+        if isinstance(self.column, list):
+            object.__setattr__(self, "column", tuple(self.column))
+        if not isinstance(self.paramstyle, str) or self.paramstyle not in _STYLES:
             raise ConfigurationError(
                 f"unknown paramstyle {self.paramstyle!r}; one of {', '.join(_STYLES)}"
             )
-        names = (self.column,) if isinstance(self.column, str) else self.column
+        names = self.column if isinstance(self.column, tuple) else (self.column,)
         for name in [*(names or ("",)), *[column.name for _, column in self._declared]]:
             if not isinstance(name, str) or not name or "\0" in name:
                 raise ConfigurationError(f"a column name is non-empty text, not {name!r}")

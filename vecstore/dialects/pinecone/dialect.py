@@ -65,7 +65,7 @@ class Pinecone(Dialect[Clause]):
     layout: Layout = "plain"
 
     def __post_init__(self) -> None:
-        if self.layout not in _CAPABILITIES:
+        if not isinstance(self.layout, str) or self.layout not in _CAPABILITIES:
             raise ConfigurationError(
                 f"unknown layout {self.layout!r}; one of {', '.join(_CAPABILITIES)}"
             )

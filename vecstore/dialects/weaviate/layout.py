@@ -83,19 +83,25 @@ def declared_types(
             cannot be exact on.
     """
     types: dict[str, PropertyType] = {}
-    for name, data_type in sorted(dict(properties).items()):
-        if not _NAME.fullmatch(name) or _TAKEN.fullmatch(name):
+    try:
+        declared = dict(properties)
+    except (TypeError, ValueError):
+        raise ConfigurationError(
+            'properties maps names to data types: properties={"year": "int"}'
+        ) from None
+    for name, data_type in declared.items():
+        if not isinstance(name, str) or not _NAME.fullmatch(name) or _TAKEN.fullmatch(name):
             raise ConfigurationError(
                 f"no property of Weaviate is called {name!r}: names have letters, digits and _, "
                 "start with a small letter (the server makes it one) or _, and are not reserved"
             )
-        if data_type not in PROPERTY_TYPES:
+        if not isinstance(data_type, str) or data_type not in PROPERTY_TYPES:
             raise ConfigurationError(
                 f"filters on {name!r} cannot be exact with the data type {data_type!r}; "
                 f"one of {', '.join(PROPERTY_TYPES)}"
             )
         types[name] = PROPERTY_TYPES[data_type]
-    return types
+    return dict(sorted(types.items()))
 
 
 def number_property(path: Path) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import vecstore
@@ -106,3 +108,36 @@ def test_dialects_gives_json(run: Run) -> None:
     assert ordering["answers"]["qdrant"]["answer"] == "no"
     assert ordering["answers"]["qdrant"]["reason"]
     assert answer["limits"]["numbers are exact up to"]["qdrant"] == 2**53 - 1
+
+
+@pytest.mark.parametrize(
+    "command", [("explain", "a == 1"), ("dialects",), ("compile", "-d", "broken", "a == 1")]
+)
+@pytest.mark.parametrize(
+    ("target", "says"),
+    [
+        ("no_such_module:Broken", "ModuleNotFoundError: No module named 'no_such_module'"),
+        ("json:Broken", "AttributeError"),
+        ("raises_on_import:Broken", "RuntimeError: not today"),
+        ("json:dumps", "no subclass"),
+    ],
+)
+def test_a_plug_in_that_does_not_work_is_named(
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: tuple[str, ...],
+    target: str,
+    says: str,
+) -> None:
+    info = tmp_path / "broken_dialect-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken-dialect\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[vecstore.dialects]\nbroken = {target}\n")
+    (tmp_path / "raises_on_import.py").write_text("raise RuntimeError('not today')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    outcome = run(*command)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert says in outcome.err
+    assert target in outcome.err
+    assert "'broken'" in outcome.err

@@ -86,8 +86,12 @@ def test_a_package_that_does_not_work_says_so(
     target: str, error: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(install(tmp_path, target=target))
-    with pytest.raises(error):
+    with pytest.raises(error) as caught:
         get_dialect("sqlite")
+    told = [str(caught.value), *getattr(caught.value, "__notes__", ())]
+    assert target in "\n".join(told)
+    if error is ImportError:
+        assert "vecstore-sqlite" in "\n".join(told)
 
 
 def test_it_selects_what_the_rules_say(installed: type[Dialect[Any]]) -> None:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from vecstore.cli.options import build_dialect
 from vecstore.cli.output import JsonOption, answers, expected_errors, print_json
 from vecstore.dialects.matrix import Cell, Matrix, capability_matrix, shown_limit
 from vecstore.dialects.registry import dialect_names
@@ -41,7 +42,10 @@ _HEADS_WIDTH = 23
 def dialects(as_json: JsonOption = False) -> None:
     """Show what each backend answers exactly, and what it refuses."""
     with expected_errors(as_json):
-        matrix = capability_matrix(dialect_names())
+        names = dialect_names()
+        for name in names:
+            build_dialect(name, None)  # a plug-in that does not work is named
+        matrix = capability_matrix(names)
     if as_json:
         print_json(_matrix_object(matrix))
         return

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from vecstore.cli.filters import compiled_object
-from vecstore.cli.options import complete_dialect
+from vecstore.cli.options import build_dialect, complete_dialect
 from vecstore.cli.output import (
     JsonOption,
     answers,
@@ -22,7 +22,7 @@ from vecstore.cli.output import (
     print_json,
 )
 from vecstore.cli.reading import FilterArgument, FilterFileOption, read_filter
-from vecstore.dialects.registry import dialect_names, get_dialect
+from vecstore.dialects.registry import dialect_names
 from vecstore.errors import UnsupportedFilterError
 from vecstore.filter.ast import Expression, trusted
 from vecstore.filter.convert import Compiled
@@ -119,7 +119,7 @@ def rewrites(expression: Expression) -> list[str]:
 
 def _outcome(name: str, expression: Expression) -> Compiled | UnsupportedFilterError:
     try:
-        return get_dialect(name)().compile(expression)
+        return build_dialect(name, None).compile(expression)
     except UnsupportedFilterError as error:
         return error
 

@@ -12,6 +12,7 @@ import typer
 from vecstore.cli.output import CommandError
 from vecstore.dialects.base import Dialect, option_names
 from vecstore.dialects.registry import dialect_names, get_dialect
+from vecstore.errors import VecstoreError
 
 
 def complete_dialect(incomplete: str) -> list[str]:
@@ -42,14 +43,34 @@ SettingOption = Annotated[
 ]
 
 
+def load_dialect(name: str) -> type[Dialect[Any]]:
+    """The class of a dialect.
+
+    Raises:
+        DialectNotFoundError: If there is none.
+        CommandError: If it is a plug-in that fails when it is imported.
+    """
+    try:
+        return get_dialect(name)
+    except VecstoreError:
+        raise
+    except Exception as error:
+        notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
+        raise CommandError(
+            f"the dialect {name!r} cannot be loaded: {type(error).__name__}: {error}{notes}\n"
+            "hint: repair or uninstall that package"
+        ) from error
+
+
 def build_dialect(name: str, settings: list[str] | None) -> Dialect[Any]:
     """The dialect of that name with its options.
 
     Raises:
         DialectNotFoundError: If there is none.
-        CommandError: If an option is unknown, or its value does not fit.
+        CommandError: If an option is unknown, or its value does not fit, or the dialect is a
+            plug-in that cannot be loaded.
     """
-    dialect = get_dialect(name)
+    dialect = load_dialect(name)
     known = option_names(dialect)
     options: dict[str, Any] = {}
     for setting in settings or []:

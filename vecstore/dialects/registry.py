@@ -117,7 +117,12 @@ def _load_plug_in(name: str) -> type[Dialect[Any]]:
         raise DialectNotFoundError(
             f"there is no dialect {name!r}{suggestion} (known: {', '.join(known)})"
         )
-    loaded = point.load()
+    try:
+        loaded = point.load()
+    except Exception as error:
+        owner = "an unnamed distribution" if point.dist is None else point.dist.name
+        error.add_note(f"entry point {point.value!r} of {owner}, for the dialect {name!r}")
+        raise
     if not (isinstance(loaded, type) and issubclass(loaded, Dialect)):
         raise ConfigurationError(
             f"the entry point {point.value!r} for the dialect {name!r} is no subclass of "

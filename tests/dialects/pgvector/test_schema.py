@@ -6,7 +6,12 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from vecstore import ConfigurationError, Document, SchemaMismatchError
+from vecstore import (
+    ConfigurationError,
+    DimensionMismatchError,
+    Document,
+    SchemaMismatchError,
+)
 from vecstore.dialects.pgvector.store import PgvectorStore
 
 Open = Callable[..., PgvectorStore]
@@ -222,7 +227,7 @@ class TestDimensions:
         )
 
     def test_beyond_4000_no_index_is_offered_before_any_ddl(self, open_pg: Open) -> None:
-        with pytest.raises(ConfigurationError, match=r"4,000.*index=None"):
+        with pytest.raises(DimensionMismatchError, match=r"4,000.*index=None"):
             open_pg(dimension=4_001)
         store = open_pg(dimension=4_001, index=None)
         store.add([Document("", id="a", embedding=[1.0] * 4_001)])

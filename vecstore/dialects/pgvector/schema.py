@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from vecstore.capabilities import IdCharset, Metric
 from vecstore.dialects.pgvector.columns import Column
-from vecstore.errors import ConfigurationError, SchemaMismatchError
+from vecstore.errors import ConfigurationError, DimensionMismatchError, SchemaMismatchError
 
 if TYPE_CHECKING:
     from psycopg import Cursor, sql
@@ -81,12 +81,15 @@ class TableSpec:
         """Refuse dimensions that the index cannot hold, before any DDL.
 
         Raises:
-            ConfigurationError: With what to do instead.
+            DimensionMismatchError: With what to do instead.
         """
         if self.index is not None and dimension > MAX_HALF_INDEXED:
-            raise ConfigurationError(
-                f"an index of pgvector holds at most {MAX_HALF_INDEXED:,} dimensions (as halfvec), "
-                f"not {dimension:,}; open the store with index=None for exact searches"
+            raise DimensionMismatchError(
+                f"an index of pgvector holds at most {MAX_HALF_INDEXED:,} dimensions as halfvec "
+                f"(max_dimension), not {dimension:,}; open the store with index=None for exact "
+                "searches",
+                expected=MAX_HALF_INDEXED,
+                actual=dimension,
             )
 
     def half(self, dimension: int) -> bool:

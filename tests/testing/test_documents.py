@@ -1,0 +1,106 @@
+"""The pages on dialects: their code runs, and what they say of the kit is so."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.dialects.conformance.deviations import DEVIATIONS
+from vecstore import Capabilities
+from vecstore.testing import DialectSuite
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "write-a-dialect.md").read_text("utf-8")
+KIT = (ROOT / "docs" / "conformance.md").read_text("utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+
+
+def run_the_page(folder: Path, code: str, only: str = "") -> str:
+    (folder / "test_page.py").write_text(code, "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-W", "error", "-q", "-p", "no:cacheprovider", "-k", only],
+        cwd=folder,
+        env={"PYTHONPATH": str(ROOT), "PATH": ""},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    return done.stdout + done.stderr
+
+
+def test_the_dialect_of_the_page_passes_its_proof(tmp_path: Path) -> None:
+    output = run_the_page(tmp_path, "".join(BLOCKS))
+    assert re.search(r"^16 passed", output, re.MULTILINE), output
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ('negation = "" if wanted else "NOT "', 'negation = ""'),
+        ('sql = f"({joint.join', 'sql = f"{joint.join'),
+        (')})"\n', ')}"\n'),
+        ("name = ? AND value IN", "? <> '' AND value IN"),
+        ("max_depth=16", "max_depth=40"),
+    ],
+)
+def test_a_slip_in_it_would_be_found(right: str, wrong: str, tmp_path: Path) -> None:
+    code = "".join(BLOCKS)
+    assert right in code
+    output = run_the_page(tmp_path, code.replace(right, wrong), "grouping or limits")
+    assert re.search(r"\d+ failed", output), output
+
+
+def test_the_report_of_the_other_page_is_what_it_prints(tmp_path: Path) -> None:
+    asked = "return self._labelled(atom.op in (Op.EQ, Op.IN), condition, params)"
+    slip = (
+        "if atom.op in (Op.NE, Op.NIN): condition = condition.replace(' IN', ' NOT IN')\n"
+        "        return self._labelled(True, condition, params)"
+    )
+    code = "".join(BLOCKS)
+    assert asked in code
+    output = run_the_page(tmp_path, code.replace(asked, slip), "grouping")
+    (report,) = re.findall(r"```text\n(labels .*?)```", KIT, re.DOTALL)
+    shown = [line.removeprefix("E").strip() for line in output.splitlines()]
+    start = next(number for number, line in enumerate(shown) if "ConformanceError: labels" in line)
+    lines = [line.strip() for line in report.splitlines()]
+    assert shown[start].endswith(lines[0])
+    assert shown[start + 1 : start + len(lines)] == lines[1:]
+
+
+def test_the_examples_of_the_other_page_print_what_they_claim(tmp_path: Path) -> None:
+    blocks = re.findall(r"```python\n(.*?)```(?:\s*```text\n(.*?)```)?", KIT, re.DOTALL)
+    script = tmp_path / "example.py"
+    script.write_text("".join(code for code, _ in blocks), "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(script)],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "".join(expected for _, expected in blocks)
+
+
+def test_the_page_tells_every_field_of_the_capabilities() -> None:
+    for field in Capabilities.__dataclass_fields__:
+        assert f"`{field}`" in PAGE, field
+
+
+def test_the_page_of_the_kit_tells_every_test() -> None:
+    for name in dir(DialectSuite):
+        if name.startswith("test_"):
+            assert f"`{name}`" in KIT, name
+
+
+def test_the_page_of_the_kit_tells_every_known_deviation() -> None:
+    for deviation in DEVIATIONS:
+        assert deviation.engine in KIT
+        assert f"`{deviation.filter}`" in KIT

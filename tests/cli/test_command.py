@@ -105,6 +105,39 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     assert grep.returncode == 128 + signal.SIGPIPE
 
 
+@pytest.mark.parametrize(
+    "arguments", [("dialects",), ("parse", "--json", "a == 1"), ("fmt", "a == 1")]
+)
+def test_every_answer_without_a_reader_ends_alike(arguments: tuple[str, ...]) -> None:
+    ours, theirs = os.pipe()
+    os.close(ours)
+    with start(*arguments, stdout=theirs) as command:
+        os.close(theirs)
+        assert command.communicate()[1] == b""
+    assert command.returncode == 128 + signal.SIGPIPE
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is full")
+@pytest.mark.parametrize("arguments", [("dialects",), ("fmt", "a == 1"), ("grep", "k == 1")])
+def test_output_that_cannot_be_written_is_an_error(arguments: tuple[str, ...]) -> None:
+    with open("/dev/full", "wb") as full, start(*arguments, stdout=full) as command:
+        _, err = command.communicate(b'{"k": 1}\n')
+    assert command.returncode == 2
+    assert err.startswith(b"error: ")
+    assert err.endswith(b"No space left on device\n")
+
+
+@pytest.mark.parametrize(("filter", "code"), [("a == 1", 0), ("a ==", 1)])
+@pytest.mark.parametrize("closing", [">&-", "2>&-", ">&- 2>&-"])
+def test_streams_may_be_closed(filter: str, code: int, closing: str) -> None:
+    script = f'exec "$@" {closing}'
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", *COMMAND, "check", filter], cwd=ROOT, capture_output=True
+    )
+    assert done.returncode == code
+    assert b"Traceback" not in done.stderr
+
+
 def test_matches_of_an_endless_input_come_out_before_it_ends() -> None:
     # A terminal shows each line as soon as it is found.
     ours, theirs = pty.openpty()

@@ -273,3 +273,26 @@ def test_options_are_read_by_what_they_take(
     from vecstore.cli.options import build_dialect
 
     assert build_dialect(dialect, written) == vecstore.get_dialect(dialect)(**options)
+
+
+def test_a_byte_order_mark_before_a_filter_file_is_left_out(run: Run, tmp_path: Path) -> None:
+    marked = b"\xef\xbb\xbfa == 1\r\n"
+    (tmp_path / "filter.txt").write_bytes(marked)
+    for outcome in (run("fmt", "-f", "filter.txt"), run("fmt", "-", stdin=marked)):
+        assert (outcome.code, outcome.out) == (0, "a == 1\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("parse",),
+        ("compile", "-d", "qdrant", "-o", "prefix", "a == 1"),
+        ("check", "-o", "a=1", "a == 1"),
+        ("grep", "-k", "a b", "a == 1"),
+    ],
+)
+def test_a_wrong_call_is_told_in_json_too(run: Run, arguments: tuple[str, ...]) -> None:
+    outcome = run(*arguments, "--json")
+    assert outcome.code == 2
+    assert outcome.json["error"]["type"] == "UsageError"
+    assert outcome.json["error"]["message"] in " ".join(outcome.err.replace("│", " ").split())

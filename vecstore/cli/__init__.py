@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 
 _NEEDED = {"typer", "rich"}
@@ -10,6 +11,11 @@ _NEEDED = {"typer", "rich"}
 
 def main() -> None:
     """Run the command line, or say how to install what it is made of."""
+    # A stream that the caller has closed is None: what would go there goes nowhere.
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     try:
         from vecstore.cli.app import app
     except ModuleNotFoundError as error:

@@ -13,12 +13,16 @@ from typer.core import TyperGroup
 import vecstore
 from vecstore.cli import dialects, explain, filters, grep, index_search
 from vecstore.cli.demo import run as demo
+from vecstore.cli.output import FAILED, file_fault, show_error
 
 _NO_READER = 141
 
 
 class Commands(TyperGroup):
-    """Ends quietly when the reader of the output has gone (typer itself does so on Ctrl-C)."""
+    """Ends quietly when the reader of the output has gone (typer itself does so on Ctrl-C).
+
+    Where the output cannot be written for another reason, a full disk perhaps, it says so.
+    """
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
@@ -27,9 +31,17 @@ class Commands(TyperGroup):
             sys.stdout.flush()
             return result
         except BrokenPipeError:
-            # What is left in the buffers has no reader: send it nowhere, or Python complains.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _drop_output()
             raise typer.Exit(_NO_READER) from None
+        except OSError as error:
+            _drop_output()
+            show_error(f"the output cannot be written: {file_fault(error)}")
+            raise typer.Exit(FAILED) from None
+
+
+def _drop_output() -> None:
+    """Send what is left in the buffers nowhere, or Python complains at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 app = typer.Typer(

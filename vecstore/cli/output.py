@@ -37,9 +37,16 @@ class CommandError(Exception):
     """A fault of the command line's own: a file, an option, an embedder. Ends with exit code 2."""
 
 
+class _Answers(Console):
+    """Leaves a reader that has gone to the command, where rich would exit with code 1."""
+
+    def on_broken_pipe(self) -> None:
+        raise  # noqa: PLE0704  (rich calls this while it handles the error)
+
+
 def answers() -> Console:
     """Where answers go. Made anew at each call, since tests exchange the streams."""
-    return Console(file=sys.stdout, highlight=False, emoji=False, markup=False)
+    return _Answers(file=sys.stdout, highlight=False, emoji=False, markup=False)
 
 
 def remarks() -> Console:
@@ -162,6 +169,10 @@ def expected_errors(as_json: bool = False) -> Iterator[None]:
         yield
     except (VecstoreError, CommandError) as error:
         raise fail(error, as_json=as_json) from None
+    except typer.BadParameter as error:  # typer goes on to show it, and how to call the command
+        if as_json:
+            print_json({"error": {"type": "UsageError", "message": error.format_message()}})
+        raise
     except BrokenPipeError:
         raise
     except OSError as error:

@@ -59,6 +59,7 @@ def filter_text(argument: str | None, file: Path | None) -> str:
         return argument
     name = STDIN_NAME if file is None else str(file)
     content = sys.stdin.buffer.read() if file is None else file.read_bytes()
+    content = content.removeprefix(BYTE_ORDER_MARK)  # editors put it before a text, unasked
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:

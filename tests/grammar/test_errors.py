@@ -73,6 +73,10 @@ CORRECTED = [
     ('1 <= a <= 5', 0, 'write two comparisons', 'a >= 1 AND a <= 5'),
     ('a > 1 < 5', 6, 'write the key again', 'a > 1 AND a < 5'),
     ('1 == a', 0, 'the key stands on the left', 'a == 1'),
+    ('1 == in', 0, 'the key stands on the left', '"in" == 1'),
+    ('5 < a.Or', 0, 'the key stands on the left', 'a."Or" > 5'),
+    ('1 == "in".is', 0, 'the key stands on the left', '"in"."is" == 1'),
+    ('1 < in < 5', 0, 'write two comparisons', '"in" > 1 AND "in" < 5'),
     ("'BG' == country", 8, 'the key stands on the left', "country == 'BG'"),
     ('a == 5.L', 7, 'leave it out', 'a == 5.0'),
     ('a == 1.5L', 8, 'leave it out', 'a == 1.5'),
@@ -380,6 +384,20 @@ def test_errors_do_not_act_on_a_terminal(text: str) -> None:
     error = printed(text)
     assert all(character.isprintable() or character == "\n" for character in error), repr(error)
     error.encode("utf-8")
+
+
+@pytest.mark.parametrize("text", ["2024-01", "2024-2-30", "20240230", "2024-13-1", "0000-1-1"])
+def test_no_day_is_proposed_that_there_is_not(text: str) -> None:
+    with pytest.raises(FilterSyntaxError) as caught:
+        parse(f"d == DATE '{text}' AND a == 1")
+    assert caught.value.hint == "write YYYY-MM-DD: DATE '2024-01-31'"
+
+
+@pytest.mark.parametrize("constant", ["true", "False", "NULL"])
+def test_a_constant_on_the_right_is_not_taken_for_the_key(constant: str) -> None:
+    with pytest.raises(FilterSyntaxError) as caught:
+        parse(f"1 == {constant}")
+    assert "left" not in str(caught.value.hint)
 
 
 ADVICE = (

@@ -94,13 +94,23 @@ def read_date(text: str, start: int, end: int, string: int) -> Scalar:
             message = f"'{shown}' is not a date: there is no such day"
             raise Fault(message, start, end) from None
         digits = re.fullmatch(r"([0-9]{4})[-/.]?([0-9]{1,2})[-/.]?([0-9]{1,2})", content)
-        fixed = "{}-{:0>2}-{:0>2}".format(*digits.groups()) if digits else "2024-01-31"
+        fixed = "{}-{:0>2}-{:0>2}".format(*digits.groups()) if digits else ""
+        possible = _is_day(fixed)
+        fixed = fixed if possible else "2024-01-31"
         advice = Advice("write YYYY-MM-DD", f"DATE '{fixed}'", (Edit(string, end, f"'{fixed}'"),))
-        if not digits:
+        if not possible:
             advice = advice._replace(edits=())
+        if not digits:
             if _TIMESTAMP.fullmatch(content.upper()):
                 advice = Advice("write TIMESTAMP", f"TIMESTAMP '{shown}'", _word(text, start))
         raise Fault(f"'{shown}' is not a date", start, end, advice) from None
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return bool(date.fromisoformat(text))
+    except ValueError:
+        return False
 
 
 def read_timestamp(text: str, start: int, end: int, string: int) -> Scalar:

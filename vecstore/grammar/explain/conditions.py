@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from vecstore.filter.text import is_reserved
 from vecstore.grammar.explain.scene import (
     JOINTS,
     KEYWORDS,
@@ -22,6 +23,8 @@ _OPERATOR_AHEAD = re.compile(
 _SWAPPED = re.compile(
     r"""\s*(==?|!=|<>|<=?|>=?)\s*((?:[^\W\d]\w*|"[^"\\]+")(?:\.(?:[^\W\d]\w*|"[^"\\]+"))*)"""
 )
+_CONSTANTS = frozenset({"TRUE", "FALSE", "NULL"})
+_BARE_WORD = re.compile(r'("[^"]*")|\w+')
 _ORDERING_AHEAD = re.compile(r"\s*[<>]")
 _IN_A_LIST = "several values stand in a list"
 TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -150,8 +153,8 @@ def explain_condition(scene: Scene) -> Fault | None:
 def _literal_first(scene: Scene) -> Fault:
     advice = repeated_key(scene, (scene.kind, scene.start, scene.end))
     swapped = _SWAPPED.match(scene.text, scene.end)
-    if swapped is not None and not advice:
-        key, end = swapped[2], swapped.end()
+    if swapped is not None and not advice and swapped[2].upper() not in _CONSTANTS:
+        key, end = _quoted_where_reserved(swapped[2]), swapped.end()
         fixed = f"{key} {TURNED.get(swapped[1], swapped[1])} {scene.found}"
         advice = [scene.replaced("the key stands on the left", fixed, end=end)]
         if _ORDERING_AHEAD.match(scene.text, end) and not scene.negated(len(scene.tokens)):
@@ -163,6 +166,14 @@ def _literal_first(scene: Scene) -> Fault:
     elif not advice and scene.kind in ("TRUE", "FALSE"):
         advice = [Advice("a filter that selects everything is no filter: pass None")]
     return scene.fault(scene.expected(), *advice)
+
+
+def _quoted_where_reserved(key: str) -> str:
+    """A key taken from the text, of which a part may be a reserved word."""
+    return _BARE_WORD.sub(
+        lambda word: word[0] if word[1] or not is_reserved(word[0]) else quoted_segment(word[0]),
+        key,
+    )
 
 
 def explain_segment(scene: Scene) -> Fault | None:

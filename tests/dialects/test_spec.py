@@ -1,0 +1,687 @@
+"""Every dialect on one screen: filters, and what each makes of them.
+
+The first table has the dialects as they come, the second their other layouts. That these outputs
+select the right rows is proven on the engines, in ``conformance/``; here one reads them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from vecstore import Dialect, UnsupportedFilterError
+from vecstore.dialects.milvus import Milvus
+from vecstore.dialects.pgvector import Pgvector
+from vecstore.dialects.pinecone import Pinecone
+from vecstore.dialects.qdrant import Qdrant
+from vecstore.dialects.weaviate import Compound, Condition, Weaviate
+
+
+@dataclass(frozen=True)
+class Refused:
+    """In place of an output: the reason of the refusal."""
+
+    reason: str
+
+
+def has(token: str) -> Condition:
+    """The object has this token among ``vecstore_tokens``."""
+    return Condition("vecstore_tokens", "Equal", "text", token)
+
+
+def lacks(token: str) -> Condition:
+    return Condition("vecstore_tokens", "NotEqual", "text", token)
+
+
+def And(*operands: Condition | Compound) -> Compound:
+    return Compound("And", operands)
+
+
+def Or(*operands: Condition | Compound) -> Compound:
+    return Compound("Or", operands)
+
+
+DIALECTS: dict[str, Dialect[Any]] = {
+    "pgvector": Pgvector(column="m", paramstyle="numeric_dollar"),  # with its parameters
+    "qdrant": Qdrant(prefix="", datetimes={"d"}),
+    "milvus": Milvus(field="m", tags="t"),
+    "pinecone": Pinecone(),
+    "weaviate": Weaviate(numbers={"n", ("a", "n")}, texts={"d", "k"}),
+}
+
+OTHER_LAYOUTS: dict[str, Dialect[Any]] = {
+    "pgvector columns": Pgvector(
+        column="m",
+        paramstyle="numeric_dollar",
+        columns={"n": "int", "k": "str", "tags": "list[str]"},
+    ),
+    "milvus plain": Milvus(field="m", tags=None),
+    "pinecone exact": Pinecone(layout="exact"),
+    "weaviate plain": Weaviate(
+        layout="plain", properties={"k": "text", "n": "int", "b": "boolean", "tags": "text[]"}
+    ),
+}
+
+Table = list[tuple[str, dict[str, Any]]]
+
+# fmt: off
+SPEC: Table = [
+    # Equality. A list equals what one of its elements equals; absent equals nothing.
+    ("k == 'a'", {
+        "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"k":"a"}', '{"k":["a"]}']]),
+        "qdrant": {'must': [{'key': 'k', 'match': {'value': 'a'}}]},
+        "milvus": r'array_contains(t, "[\"k\"]=\"a\"")',
+        "pinecone": {'k': {'$eq': 'a'}},
+        "weaviate": has('["k"]="a"'),
+    }),
+    ("n == 1", {
+        "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"n":1}', '{"n":[1]}']]),
+        "qdrant": {'must': [{'key': 'n', 'range': {'gte': 1, 'lte': 1}}]},
+        "milvus": r'array_contains(t, "[\"n\"]=1")',
+        "pinecone": {'n': {'$eq': 1}},
+        "weaviate": has('["n"]=1'),
+    }),
+    ("n == 1.5", {
+        "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"n":1.5}', '{"n":[1.5]}']]),
+        "qdrant": {'must': [{'key': 'n', 'range': {'gte': 1.5, 'lte': 1.5}}]},
+        "milvus": r'array_contains(t, "[\"n\"]=1.5")',
+        "pinecone": {'n': {'$eq': 1.5}},
+        "weaviate": has('["n"]=1.5'),
+    }),
+    ("n == -0.0", {
+        "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"n":-0.0}', '{"n":[-0.0]}']]),
+        "qdrant": {'must': [{'key': 'n', 'range': {'gte': -0.0, 'lte': -0.0}}]},
+        "milvus": r'array_contains(t, "[\"n\"]=0")',
+        "pinecone": {'n': {'$eq': -0.0}},
+        "weaviate": has('["n"]=0'),
+    }),
+    ("n == 1e23", {
+        "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"n":99999999999999991611392.0}', '{"n":[99999999999999991611392.0]}']]),
+        "qdrant": Refused('it compares numbers exactly only up to 9007199254740991 in magnitude (max_number)'),
+        "milvus": r'array_contains(t, "[\"n\"]=99999999999999991611392")',
+        "pinecone": Refused('it compares numbers exactly only up to 9007199254740991 in magnitude (max_number)'),
+        "weaviate": has('["n"]=99999999999999991611392'),
+    }),
+    ("n == 9007199254740993", {
+        "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"n":9007199254740993}', '{"n":[9007199254740993]}']]),
+        "qdrant": Refused('it compares numbers exactly only up to 9007199254740991 in magnitude (max_number)'),
+        "milvus": r'array_contains(t, "[\"n\"]=9007199254740993")',
+        "pinecone": Refused('it compares numbers exactly only up to 9007199254740991 in magnitude (max_number)'),
+        "weaviate": has('["n"]=9007199254740993'),
+    }),
+    ("b == true", {
+        "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"b":true}', '{"b":[true]}']]),
+        "qdrant": {'must': [{'key': 'b', 'match': {'value': True}}]},
+        "milvus": r'array_contains(t, "[\"b\"]=true")',
+        "pinecone": {'b': {'$eq': True}},
+        "weaviate": has('["b"]=true'),
+    }),
+    ("k == ''", {
+        "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"k":""}', '{"k":[""]}']]),
+        "qdrant": {'must': [{'key': 'k', 'match': {'value': ''}}]},
+        "milvus": r'array_contains(t, "[\"k\"]=\"\"")',
+        "pinecone": {'k': {'$eq': ''}},
+        "weaviate": has('["k"]=""'),
+    }),
+    ("k != 'a'", {
+        "pgvector": ('("m" @> ANY($1::text[]::jsonb[])) IS NOT TRUE', [['{"k":"a"}', '{"k":["a"]}']]),
+        "qdrant": {'must_not': [{'key': 'k', 'match': {'value': 'a'}}]},
+        "milvus": r'not array_contains(t, "[\"k\"]=\"a\"")',
+        "pinecone": {'$or': [{'k': {'$ne': 'a'}}, {'k': {'$exists': False}}]},
+        "weaviate": lacks('["k"]="a"'),
+    }),
+    ("n != 1", {
+        "pgvector": ('("m" @> ANY($1::text[]::jsonb[])) IS NOT TRUE', [['{"n":1}', '{"n":[1]}']]),
+        "qdrant": {'must_not': [{'key': 'n', 'range': {'gte': 1, 'lte': 1}}]},
+        "milvus": r'not array_contains(t, "[\"n\"]=1")',
+        "pinecone": {'$or': [{'n': {'$ne': 1}}, {'n': {'$exists': False}}]},
+        "weaviate": lacks('["n"]=1'),
+    }),
+    ("b != false", {
+        "pgvector": ('("m" @> ANY($1::text[]::jsonb[])) IS NOT TRUE', [['{"b":false}', '{"b":[false]}']]),
+        "qdrant": {'must_not': [{'key': 'b', 'match': {'value': False}}]},
+        "milvus": r'not array_contains(t, "[\"b\"]=false")',
+        "pinecone": {'$or': [{'b': {'$ne': False}}, {'b': {'$exists': False}}]},
+        "weaviate": lacks('["b"]=false'),
+    }),
+    ("NOT k == 'a'", {
+        "pgvector": ('("m" @> ANY($1::text[]::jsonb[])) IS NOT TRUE', [['{"k":"a"}', '{"k":["a"]}']]),
+        "qdrant": {'must_not': [{'key': 'k', 'match': {'value': 'a'}}]},
+        "milvus": r'not array_contains(t, "[\"k\"]=\"a\"")',
+        "pinecone": {'$or': [{'k': {'$ne': 'a'}}, {'k': {'$exists': False}}]},
+        "weaviate": lacks('["k"]="a"'),
+    }),
+    ("NOT k != 'a'", {
+        "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"k":"a"}', '{"k":["a"]}']]),
+        "qdrant": {'must': [{'key': 'k', 'match': {'value': 'a'}}]},
+        "milvus": r'array_contains(t, "[\"k\"]=\"a\"")',
+        "pinecone": {'k': {'$eq': 'a'}},
+        "weaviate": has('["k"]="a"'),
+    }),
+    # Ordering. Of numbers and texts, never of lists; what is absent is neither below nor above.
+    ("n > 1", {
+        "pgvector": ('(jsonb_typeof("m" -> $1::text) = \'number\' AND ("m" -> $2::text) > $3::jsonb)', ['n', 'n', '1']),
+        "qdrant": {'must': [{'key': 'n', 'range': {'gt': 1}}, {'is_empty': {'key': 'n[]'}}]},
+        "milvus": r'(array_contains(t, "[\"n\"]:number") and m["n"] > 1)',
+        "pinecone": {'n': {'$gt': 1}},
+        "weaviate": Condition('vecstore_n_number', 'GreaterThan', 'number', 1.0),
+    }),
+    ("n >= 1.5", {
+        "pgvector": ('(jsonb_typeof("m" -> $1::text) = \'number\' AND ("m" -> $2::text) >= $3::jsonb)', ['n', 'n', '1.5']),
+        "qdrant": {'must': [{'key': 'n', 'range': {'gte': 1.5}}, {'is_empty': {'key': 'n[]'}}]},
+        "milvus": r'(array_contains(t, "[\"n\"]:number") and m["n"] >= 1.5)',
+        "pinecone": {'n': {'$gte': 1.5}},
+        "weaviate": Condition('vecstore_n_number', 'GreaterThanEqual', 'number', 1.5),
+    }),
+    ("n < -3", {
+        "pgvector": ('(jsonb_typeof("m" -> $1::text) = \'number\' AND ("m" -> $2::text) < $3::jsonb)', ['n', 'n', '-3']),
+        "qdrant": {'must': [{'key': 'n', 'range': {'lt': -3}}, {'is_empty': {'key': 'n[]'}}]},
+        "milvus": r'(array_contains(t, "[\"n\"]:number") and m["n"] < -3)',
+        "pinecone": {'n': {'$lt': -3}},
+        "weaviate": Condition('vecstore_n_number', 'LessThan', 'number', -3.0),
+    }),
+    ("n <= 0", {
+        "pgvector": ('(jsonb_typeof("m" -> $1::text) = \'number\' AND ("m" -> $2::text) <= $3::jsonb)', ['n', 'n', '0']),
+        "qdrant": {'must': [{'key': 'n', 'range': {'lte': 0}}, {'is_empty': {'key': 'n[]'}}]},
+        "milvus": r'(array_contains(t, "[\"n\"]:number") and m["n"] <= 0)',
+        "pinecone": {'n': {'$lte': 0}},
+        "weaviate": Condition('vecstore_n_number', 'LessThanEqual', 'number', 0.0),
+    }),
+    ("NOT n > 1", {
+        "pgvector": ('(jsonb_typeof("m" -> $1::text) = \'number\' AND ("m" -> $2::text) <= $3::jsonb)', ['n', 'n', '1']),
+        "qdrant": {'must': [{'key': 'n', 'range': {'lte': 1}}, {'is_empty': {'key': 'n[]'}}]},
+        "milvus": r'(array_contains(t, "[\"n\"]:number") and m["n"] <= 1)',
+        "pinecone": {'n': {'$lte': 1}},
+        "weaviate": Condition('vecstore_n_number', 'LessThanEqual', 'number', 1.0),
+    }),
+    ("n > 9007199254740992", {
+        "pgvector": ('(jsonb_typeof("m" -> $1::text) = \'number\' AND ("m" -> $2::text) > $3::jsonb)', ['n', 'n', '9007199254740992']),
+        "qdrant": Refused('it compares numbers exactly only up to 9007199254740991 in magnitude (max_number)'),
+        "milvus": Refused('it orders numbers exactly only up to 9007199254740991 in magnitude (max_number)'),
+        "pinecone": Refused('it compares numbers exactly only up to 9007199254740991 in magnitude (max_number)'),
+        "weaviate": Refused('it orders numbers exactly only up to 9007199254740991 in magnitude (max_ordered_number)'),
+    }),
+    ("x > 1", {
+        "pgvector": ('(jsonb_typeof("m" -> $1::text) = \'number\' AND ("m" -> $2::text) > $3::jsonb)', ['x', 'x', '1']),
+        "qdrant": {'must': [{'key': 'x', 'range': {'gt': 1}}, {'is_empty': {'key': 'x[]'}}]},
+        "milvus": r'(array_contains(t, "[\"x\"]:number") and m["x"] > 1)',
+        "pinecone": {'x': {'$gt': 1}},
+        "weaviate": Refused('it orders numbers by a property of their own, and this key has none'),
+    }),
+    ("k > 'a'", {
+        "pgvector": ('(jsonb_typeof("m" -> $1::text) = \'string\' AND ("m" ->> $2::text) COLLATE "C" > $3::text)', ['k', 'k', 'a']),
+        "qdrant": Refused('it orders numbers and timestamps, not texts'),
+        "milvus": r'(array_contains(t, "[\"k\"]:string") and m["k"] > "a")',
+        "pinecone": Refused('it orders numbers only, not texts'),
+        "weaviate": Condition('vecstore_k_text', 'GreaterThan', 'text', '=a!'),
+    }),
+    ("k <= 'a b'", {
+        "pgvector": ('(jsonb_typeof("m" -> $1::text) = \'string\' AND ("m" ->> $2::text) COLLATE "C" <= $3::text)', ['k', 'k', 'a b']),
+        "qdrant": Refused('it orders numbers and timestamps, not texts'),
+        "milvus": r'(array_contains(t, "[\"k\"]:string") and m["k"] <= "a b")',
+        "pinecone": Refused('it orders numbers only, not texts'),
+        "weaviate": Condition('vecstore_k_text', 'LessThanEqual', 'text', '=a"20b!'),
+    }),
+    ("d >= TIMESTAMP '2024-01-01T00:00:00Z'", {
+        "pgvector": ('(jsonb_typeof("m" -> $1::text) = \'string\' AND ("m" ->> $2::text) COLLATE "C" >= $3::text)', ['d', 'd', '2024-01-01T00:00:00.000000Z']),
+        "qdrant": {'must': [{'key': 'd', 'range': {'gte': '2024-01-01T00:00:00.000000Z'}}, {'is_empty': {'key': 'd[]'}}]},
+        "milvus": r'(array_contains(t, "[\"d\"]:string") and m["d"] >= "2024-01-01T00:00:00.000000Z")',
+        "pinecone": Refused('it orders numbers only, not texts'),
+        "weaviate": Condition('vecstore_d_text', 'GreaterThanEqual', 'text', '=2024-01-01T00:00:00.000000Z!'),
+    }),
+    ("d < DATE '2024-02-01'", {
+        "pgvector": ('(jsonb_typeof("m" -> $1::text) = \'string\' AND ("m" ->> $2::text) COLLATE "C" < $3::text)', ['d', 'd', '2024-02-01']),
+        "qdrant": {'must': [{'key': 'd', 'range': {'lt': '2024-02-01T00:00:00.000000Z'}}, {'is_empty': {'key': 'd[]'}}]},
+        "milvus": r'(array_contains(t, "[\"d\"]:string") and m["d"] < "2024-02-01")',
+        "pinecone": Refused('it orders numbers only, not texts'),
+        "weaviate": Condition('vecstore_d_text', 'LessThan', 'text', '=2024-02-01!'),
+    }),
+    # Membership. Mixed lists are fine; an empty one is a constant.
+    ("k IN ['a', 'b']", {
+        "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"k":"a"}', '{"k":["a"]}', '{"k":"b"}', '{"k":["b"]}']]),
+        "qdrant": {'must': [{'key': 'k', 'match': {'any': ['a', 'b']}}]},
+        "milvus": r'array_contains_any(t, ["[\"k\"]=\"a\"", "[\"k\"]=\"b\""])',
+        "pinecone": {'k': {'$in': ['a', 'b']}},
+        "weaviate": Condition('vecstore_tokens', 'ContainsAny', 'text', ('["k"]="a"', '["k"]="b"')),
+    }),
+    ("k IN ['a']", {
+        "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"k":"a"}', '{"k":["a"]}']]),
+        "qdrant": {'must': [{'key': 'k', 'match': {'value': 'a'}}]},
+        "milvus": r'array_contains(t, "[\"k\"]=\"a\"")',
+        "pinecone": {'k': {'$in': ['a']}},
+        "weaviate": has('["k"]="a"'),
+    }),
+    ("k NOT IN ['a', 'b']", {
+        "pgvector": ('("m" @> ANY($1::text[]::jsonb[])) IS NOT TRUE', [['{"k":"a"}', '{"k":["a"]}', '{"k":"b"}', '{"k":["b"]}']]),
+        "qdrant": {'must_not': [{'key': 'k', 'match': {'any': ['a', 'b']}}]},
+        "milvus": r'not array_contains_any(t, ["[\"k\"]=\"a\"", "[\"k\"]=\"b\""])',
+        "pinecone": {'$or': [{'k': {'$nin': ['a', 'b']}}, {'k': {'$exists': False}}]},
+        "weaviate": And(lacks('["k"]="a"'), lacks('["k"]="b"')),
+    }),
+    ("n IN [1, 2.5]", {
+        "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"n":1}', '{"n":[1]}', '{"n":2.5}', '{"n":[2.5]}']]),
+        "qdrant": {'should': [{'key': 'n', 'range': {'gte': 1, 'lte': 1}}, {'key': 'n', 'range': {'gte': 2.5, 'lte': 2.5}}]},
+        "milvus": r'array_contains_any(t, ["[\"n\"]=1", "[\"n\"]=2.5"])',
+        "pinecone": {'n': {'$in': [1, 2.5]}},
+        "weaviate": Condition('vecstore_tokens', 'ContainsAny', 'text', ('["n"]=1', '["n"]=2.5')),
+    }),
+    ("n NOT IN [1]", {
+        "pgvector": ('("m" @> ANY($1::text[]::jsonb[])) IS NOT TRUE', [['{"n":1}', '{"n":[1]}']]),
+        "qdrant": {'must_not': [{'key': 'n', 'range': {'gte': 1, 'lte': 1}}]},
+        "milvus": r'not array_contains(t, "[\"n\"]=1")',
+        "pinecone": {'$or': [{'n': {'$nin': [1]}}, {'n': {'$exists': False}}]},
+        "weaviate": lacks('["n"]=1'),
+    }),
+    ("k IN ['a', 1, true]", {
+        "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"k":"a"}', '{"k":["a"]}', '{"k":1}', '{"k":[1]}', '{"k":true}', '{"k":[true]}']]),
+        "qdrant": {'should': [{'key': 'k', 'match': {'value': 'a'}}, {'key': 'k', 'match': {'value': True}}, {'key': 'k', 'range': {'gte': 1, 'lte': 1}}]},
+        "milvus": r'array_contains_any(t, ["[\"k\"]=\"a\"", "[\"k\"]=1", "[\"k\"]=true"])',
+        "pinecone": {'$or': [{'k': {'$eq': True}}, {'k': {'$in': ['a']}}, {'k': {'$in': [1]}}]},
+        "weaviate": Condition('vecstore_tokens', 'ContainsAny', 'text', ('["k"]="a"', '["k"]=1', '["k"]=true')),
+    }),
+    ("k NOT IN ['a', 1, true]", {
+        "pgvector": ('("m" @> ANY($1::text[]::jsonb[])) IS NOT TRUE', [['{"k":"a"}', '{"k":["a"]}', '{"k":1}', '{"k":[1]}', '{"k":true}', '{"k":[true]}']]),
+        "qdrant": {'must_not': [{'key': 'k', 'match': {'value': 'a'}}, {'key': 'k', 'match': {'value': True}}, {'key': 'k', 'range': {'gte': 1, 'lte': 1}}]},
+        "milvus": r'not array_contains_any(t, ["[\"k\"]=\"a\"", "[\"k\"]=1", "[\"k\"]=true"])',
+        "pinecone": {'$or': [{'$and': [{'k': {'$ne': True}}, {'k': {'$nin': ['a']}}, {'k': {'$nin': [1]}}]}, {'k': {'$exists': False}}]},
+        "weaviate": And(lacks('["k"]="a"'), lacks('["k"]=1'), lacks('["k"]=true')),
+    }),
+    ("b IN [true, false]", {
+        "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"b":true}', '{"b":[true]}', '{"b":false}', '{"b":[false]}']]),
+        "qdrant": {'should': [{'key': 'b', 'match': {'value': True}}, {'key': 'b', 'match': {'value': False}}]},
+        "milvus": r'array_contains_any(t, ["[\"b\"]=true", "[\"b\"]=false"])',
+        "pinecone": {'$or': [{'b': {'$eq': True}}, {'b': {'$eq': False}}]},
+        "weaviate": Condition('vecstore_tokens', 'ContainsAny', 'text', ('["b"]=true', '["b"]=false')),
+    }),
+    ("k IN ['a', 'a']", {
+        "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"k":"a"}', '{"k":["a"]}', '{"k":"a"}', '{"k":["a"]}']]),
+        "qdrant": {'must': [{'key': 'k', 'match': {'any': ['a', 'a']}}]},
+        "milvus": r'array_contains(t, "[\"k\"]=\"a\"")',
+        "pinecone": {'k': {'$in': ['a', 'a']}},
+        "weaviate": has('["k"]="a"'),
+    }),
+    ("NOT k IN ['a']", {
+        "pgvector": ('("m" @> ANY($1::text[]::jsonb[])) IS NOT TRUE', [['{"k":"a"}', '{"k":["a"]}']]),
+        "qdrant": {'must_not': [{'key': 'k', 'match': {'value': 'a'}}]},
+        "milvus": r'not array_contains(t, "[\"k\"]=\"a\"")',
+        "pinecone": {'$or': [{'k': {'$nin': ['a']}}, {'k': {'$exists': False}}]},
+        "weaviate": lacks('["k"]="a"'),
+    }),
+    ("k IN []", {
+        "pgvector": ('FALSE', []),
+        "qdrant": {'must_not': [{'must': []}]},
+        "milvus": 'array_contains(t, "")',
+        "pinecone": {'$and': [{'__vecstore_tokens': {'$eq': '[]'}}, {'__vecstore_tokens': {'$ne': '[]'}}]},
+        "weaviate": And(has('x'), lacks('x')),
+    }),
+    ("k NOT IN []", {
+        "pgvector": ('TRUE', []),
+        "qdrant": {},
+        "milvus": '',
+        "pinecone": None,
+        "weaviate": None,
+    }),
+    # Null tests. Missing, null and [] are one thing.
+    ("k IS NULL", {
+        "pgvector": ('coalesce("m" -> $1::text, \'null\'::jsonb) IN (\'null\'::jsonb, \'[]\'::jsonb)', ['k']),
+        "qdrant": {'must': [{'is_empty': {'key': 'k'}}]},
+        "milvus": r'not array_contains(t, "[\"k\"]")',
+        "pinecone": {'k': {'$exists': False}},
+        "weaviate": lacks('["k"]'),
+    }),
+    ("k IS NOT NULL", {
+        "pgvector": ('coalesce("m" -> $1::text, \'null\'::jsonb) NOT IN (\'null\'::jsonb, \'[]\'::jsonb)', ['k']),
+        "qdrant": {'must_not': [{'is_empty': {'key': 'k'}}]},
+        "milvus": r'array_contains(t, "[\"k\"]")',
+        "pinecone": {'k': {'$exists': True}},
+        "weaviate": has('["k"]'),
+    }),
+    ("NOT k IS NULL", {
+        "pgvector": ('coalesce("m" -> $1::text, \'null\'::jsonb) NOT IN (\'null\'::jsonb, \'[]\'::jsonb)', ['k']),
+        "qdrant": {'must_not': [{'is_empty': {'key': 'k'}}]},
+        "milvus": r'array_contains(t, "[\"k\"]")',
+        "pinecone": {'k': {'$exists': True}},
+        "weaviate": has('["k"]'),
+    }),
+    # Keys. A dot steps into an object, unless the key is quoted.
+    ("a.k == 'x'", {
+        "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"a":{"k":"x"}}', '{"a":{"k":["x"]}}']]),
+        "qdrant": {'must': [{'key': 'a.k', 'match': {'value': 'x'}}]},
+        "milvus": r'array_contains(t, "[\"a\",\"k\"]=\"x\"")',
+        "pinecone": Refused('its metadata is flat, without objects to step into'),
+        "weaviate": has('["a","k"]="x"'),
+    }),
+    ('"a.k" == \'x\'', {
+        "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"a.k":"x"}', '{"a.k":["x"]}']]),
+        "qdrant": {'must': [{'key': '"a.k"', 'match': {'value': 'x'}}]},
+        "milvus": r'array_contains(t, "[\"a.k\"]=\"x\"")',
+        "pinecone": {'a.k': {'$eq': 'x'}},
+        "weaviate": has('["a.k"]="x"'),
+    }),
+    ('a."b.c".d IS NOT NULL', {
+        "pgvector": ('coalesce("m" -> $1::text -> $2::text -> $3::text, \'null\'::jsonb) NOT IN (\'null\'::jsonb, \'[]\'::jsonb)', ['a', 'b.c', 'd']),
+        "qdrant": {'must_not': [{'is_empty': {'key': 'a."b.c".d'}}]},
+        "milvus": r'array_contains(t, "[\"a\",\"b.c\",\"d\"]")',
+        "pinecone": Refused('its metadata is flat, without objects to step into'),
+        "weaviate": has('["a","b.c","d"]'),
+    }),
+    ("a.n > 1", {
+        "pgvector": ('(jsonb_typeof("m" -> $1::text -> $2::text) = \'number\' AND ("m" -> $3::text -> $4::text) > $5::jsonb)', ['a', 'n', 'a', 'n', '1']),
+        "qdrant": {'must': [{'key': 'a.n', 'range': {'gt': 1}}, {'is_empty': {'key': 'a.n[]'}}]},
+        "milvus": r'(array_contains(t, "[\"a\",\"n\"]:number") and m["a"]["n"] > 1)',
+        "pinecone": Refused('its metadata is flat, without objects to step into'),
+        "weaviate": Condition('vecstore_a__n_number', 'GreaterThan', 'number', 1.0),
+    }),
+    ('"odd key!" == 1', {
+        "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"odd key!":1}', '{"odd key!":[1]}']]),
+        "qdrant": {'must': [{'key': '"odd key!"', 'range': {'gte': 1, 'lte': 1}}]},
+        "milvus": r'array_contains(t, "[\"odd\\u0020key!\"]=1")',
+        "pinecone": {'odd key!': {'$eq': 1}},
+        "weaviate": has('["odd\\u0020key!"]=1'),
+    }),
+    ("""'a"b' == 1""", {
+        "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"a\\"b":1}', '{"a\\"b":[1]}']]),
+        "qdrant": Refused('its filters have no way to name a key that is empty or holds a double quote or a backslash'),
+        "milvus": r'array_contains(t, "[\"a\\\"b\"]=1")',
+        "pinecone": {'a"b': {'$eq': 1}},
+        "weaviate": has('["a\\"b"]=1'),
+    }),
+    (r'"back\\slash" > 1', {
+        "pgvector": ('(jsonb_typeof("m" -> $1::text) = \'number\' AND ("m" -> $2::text) > $3::jsonb)', ['back\\slash', 'back\\slash', '1']),
+        "qdrant": Refused('its filters have no way to name a key that is empty or holds a double quote or a backslash'),
+        "milvus": Refused('it cannot reach into JSON under a key that holds a quote, a backslash, a control character, ][ or a Han character past U+FFFF'),
+        "pinecone": {'back\\slash': {'$gt': 1}},
+        "weaviate": Refused('it orders numbers by a property of their own, and this key has none'),
+    }),
+    ('"$where" == 1', {
+        "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"$where":1}', '{"$where":[1]}']]),
+        "qdrant": {'must': [{'key': '"$where"', 'range': {'gte': 1, 'lte': 1}}]},
+        "milvus": r'array_contains(t, "[\"$where\"]=1")',
+        "pinecone": Refused('its field names cannot start with $'),
+        "weaviate": has('["$where"]=1'),
+    }),
+    ("ключ == 'да'", {
+        "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"ключ":"да"}', '{"ключ":["да"]}']]),
+        "qdrant": {'must': [{'key': '"ключ"', 'match': {'value': 'да'}}]},
+        "milvus": r'array_contains(t, "[\"\\u043a\\u043b\\u044e\\u0447\"]=\"\\u0434\\u0430\"")',
+        "pinecone": {'ключ': {'$eq': 'да'}},
+        "weaviate": has('["\\u043a\\u043b\\u044e\\u0447"]="\\u0434\\u0430"'),
+    }),
+    # Hostile texts. They stay what they are.
+    (r"""k == 'it\'s "so"'""", {
+        "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"k":"it\'s \\"so\\""}', '{"k":["it\'s \\"so\\""]}']]),
+        "qdrant": {'must': [{'key': 'k', 'match': {'value': 'it\'s "so"'}}]},
+        "milvus": 'array_contains(t, "[\\"k\\"]=\\"it\'s\\\\u0020\\\\\\"so\\\\\\"\\"")',
+        "pinecone": {'k': {'$eq': 'it\'s "so"'}},
+        "weaviate": has('["k"]="it\'s\\u0020\\"so\\""'),
+    }),
+    (r"k == 'x\' OR 1=1 --'", {
+        "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"k":"x\' OR 1=1 --"}', '{"k":["x\' OR 1=1 --"]}']]),
+        "qdrant": {'must': [{'key': 'k', 'match': {'value': "x' OR 1=1 --"}}]},
+        "milvus": 'array_contains(t, "[\\"k\\"]=\\"x\'\\\\u0020OR\\\\u00201=1\\\\u0020--\\"")',
+        "pinecone": {'k': {'$eq': "x' OR 1=1 --"}},
+        "weaviate": has('["k"]="x\'\\u0020OR\\u00201=1\\u0020--"'),
+    }),
+    (r"k != 'back\\slash'", {
+        "pgvector": ('("m" @> ANY($1::text[]::jsonb[])) IS NOT TRUE', [['{"k":"back\\\\slash"}', '{"k":["back\\\\slash"]}']]),
+        "qdrant": {'must_not': [{'key': 'k', 'match': {'value': 'back\\slash'}}]},
+        "milvus": r'not array_contains(t, "[\"k\"]=\"back\\\\slash\"")',
+        "pinecone": {'$or': [{'k': {'$ne': 'back\\slash'}}, {'k': {'$exists': False}}]},
+        "weaviate": lacks('["k"]="back\\\\slash"'),
+    }),
+    (r"k == 'line\nbreak'", {
+        "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"k":"line\\nbreak"}', '{"k":["line\\nbreak"]}']]),
+        "qdrant": {'must': [{'key': 'k', 'match': {'value': 'line\nbreak'}}]},
+        "milvus": r'array_contains(t, "[\"k\"]=\"line\\nbreak\"")',
+        "pinecone": {'k': {'$eq': 'line\nbreak'}},
+        "weaviate": has('["k"]="line\\nbreak"'),
+    }),
+    ("k IN ['%s', '$1', '{k}']", {
+        "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"k":"%s"}', '{"k":["%s"]}', '{"k":"$1"}', '{"k":["$1"]}', '{"k":"{k}"}', '{"k":["{k}"]}']]),
+        "qdrant": {'must': [{'key': 'k', 'match': {'any': ['%s', '$1', '{k}']}}]},
+        "milvus": r'array_contains_any(t, ["[\"k\"]=\"%s\"", "[\"k\"]=\"$1\"", "[\"k\"]=\"{k}\""])',
+        "pinecone": {'k': {'$in': ['%s', '$1', '{k}']}},
+        "weaviate": Condition('vecstore_tokens', 'ContainsAny', 'text', ('["k"]="%s"', '["k"]="$1"', '["k"]="{k}"')),
+    }),
+    # Combination. AND binds tighter than OR, NOT tighter than both; NOT is pushed down to the atoms.
+    ("k == 'a' AND n > 1", {
+        "pgvector": ('("m" @> ANY($1::text[]::jsonb[]) AND (jsonb_typeof("m" -> $2::text) = \'number\' AND ("m" -> $3::text) > $4::jsonb))', [['{"k":"a"}', '{"k":["a"]}'], 'n', 'n', '1']),
+        "qdrant": {'must': [{'key': 'k', 'match': {'value': 'a'}}, {'key': 'n', 'range': {'gt': 1}}, {'is_empty': {'key': 'n[]'}}]},
+        "milvus": r'(array_contains(t, "[\"k\"]=\"a\"") and (array_contains(t, "[\"n\"]:number") and m["n"] > 1))',
+        "pinecone": {'$and': [{'k': {'$eq': 'a'}}, {'n': {'$gt': 1}}]},
+        "weaviate": And(has('["k"]="a"'), Condition('vecstore_n_number', 'GreaterThan', 'number', 1.0)),
+    }),
+    ("k == 'a' OR n > 1", {
+        "pgvector": ('("m" @> ANY($1::text[]::jsonb[]) OR (jsonb_typeof("m" -> $2::text) = \'number\' AND ("m" -> $3::text) > $4::jsonb))', [['{"k":"a"}', '{"k":["a"]}'], 'n', 'n', '1']),
+        "qdrant": {'should': [{'key': 'k', 'match': {'value': 'a'}}, {'must': [{'key': 'n', 'range': {'gt': 1}}, {'is_empty': {'key': 'n[]'}}]}]},
+        "milvus": r'(array_contains(t, "[\"k\"]=\"a\"") or (array_contains(t, "[\"n\"]:number") and m["n"] > 1))',
+        "pinecone": {'$or': [{'k': {'$eq': 'a'}}, {'n': {'$gt': 1}}]},
+        "weaviate": Or(has('["k"]="a"'), Condition('vecstore_n_number', 'GreaterThan', 'number', 1.0)),
+    }),
+    ("k == 'a' OR n > 1 AND b == true", {
+        "pgvector": ('("m" @> ANY($1::text[]::jsonb[]) OR ((jsonb_typeof("m" -> $2::text) = \'number\' AND ("m" -> $3::text) > $4::jsonb) AND "m" @> ANY($5::text[]::jsonb[])))', [['{"k":"a"}', '{"k":["a"]}'], 'n', 'n', '1', ['{"b":true}', '{"b":[true]}']]),
+        "qdrant": {'should': [{'key': 'k', 'match': {'value': 'a'}}, {'must': [{'key': 'n', 'range': {'gt': 1}}, {'is_empty': {'key': 'n[]'}}, {'key': 'b', 'match': {'value': True}}]}]},
+        "milvus": r'(array_contains(t, "[\"k\"]=\"a\"") or ((array_contains(t, "[\"n\"]:number") and m["n"] > 1) and array_contains(t, "[\"b\"]=true")))',
+        "pinecone": {'$or': [{'k': {'$eq': 'a'}}, {'$and': [{'n': {'$gt': 1}}, {'b': {'$eq': True}}]}]},
+        "weaviate": Or(has('["k"]="a"'), And(Condition('vecstore_n_number', 'GreaterThan', 'number', 1.0), has('["b"]=true'))),
+    }),
+    ("(k == 'a' OR n > 1) AND b == true", {
+        "pgvector": ('(("m" @> ANY($1::text[]::jsonb[]) OR (jsonb_typeof("m" -> $2::text) = \'number\' AND ("m" -> $3::text) > $4::jsonb)) AND "m" @> ANY($5::text[]::jsonb[]))', [['{"k":"a"}', '{"k":["a"]}'], 'n', 'n', '1', ['{"b":true}', '{"b":[true]}']]),
+        "qdrant": {'must': [{'should': [{'key': 'k', 'match': {'value': 'a'}}, {'must': [{'key': 'n', 'range': {'gt': 1}}, {'is_empty': {'key': 'n[]'}}]}]}, {'key': 'b', 'match': {'value': True}}]},
+        "milvus": r'((array_contains(t, "[\"k\"]=\"a\"") or (array_contains(t, "[\"n\"]:number") and m["n"] > 1)) and array_contains(t, "[\"b\"]=true"))',
+        "pinecone": {'$and': [{'$or': [{'k': {'$eq': 'a'}}, {'n': {'$gt': 1}}]}, {'b': {'$eq': True}}]},
+        "weaviate": And(Or(has('["k"]="a"'), Condition('vecstore_n_number', 'GreaterThan', 'number', 1.0)), has('["b"]=true')),
+    }),
+    ("NOT (k == 'a' AND n > 1)", {
+        "pgvector": ('(("m" @> ANY($1::text[]::jsonb[])) IS NOT TRUE OR (jsonb_typeof("m" -> $2::text) = \'number\' AND ("m" -> $3::text) <= $4::jsonb))', [['{"k":"a"}', '{"k":["a"]}'], 'n', 'n', '1']),
+        "qdrant": {'should': [{'must_not': [{'key': 'k', 'match': {'value': 'a'}}]}, {'must': [{'key': 'n', 'range': {'lte': 1}}, {'is_empty': {'key': 'n[]'}}]}]},
+        "milvus": r'(not array_contains(t, "[\"k\"]=\"a\"") or (array_contains(t, "[\"n\"]:number") and m["n"] <= 1))',
+        "pinecone": {'$or': [{'k': {'$ne': 'a'}}, {'k': {'$exists': False}}, {'n': {'$lte': 1}}]},
+        "weaviate": Or(lacks('["k"]="a"'), Condition('vecstore_n_number', 'LessThanEqual', 'number', 1.0)),
+    }),
+    ("NOT (k == 'a' OR NOT n > 1)", {
+        "pgvector": ('(("m" @> ANY($1::text[]::jsonb[])) IS NOT TRUE AND (jsonb_typeof("m" -> $2::text) = \'number\' AND ("m" -> $3::text) > $4::jsonb))', [['{"k":"a"}', '{"k":["a"]}'], 'n', 'n', '1']),
+        "qdrant": {'must': [{'key': 'n', 'range': {'gt': 1}}, {'is_empty': {'key': 'n[]'}}], 'must_not': [{'key': 'k', 'match': {'value': 'a'}}]},
+        "milvus": r'(not array_contains(t, "[\"k\"]=\"a\"") and (array_contains(t, "[\"n\"]:number") and m["n"] > 1))',
+        "pinecone": {'$and': [{'$or': [{'k': {'$ne': 'a'}}, {'k': {'$exists': False}}]}, {'n': {'$gt': 1}}]},
+        "weaviate": And(lacks('["k"]="a"'), Condition('vecstore_n_number', 'GreaterThan', 'number', 1.0)),
+    }),
+    ("(k == 'a' OR k == 'b') AND (n == 1 OR n == 2)", {
+        "pgvector": ('(("m" @> ANY($1::text[]::jsonb[]) OR "m" @> ANY($2::text[]::jsonb[])) AND ("m" @> ANY($3::text[]::jsonb[]) OR "m" @> ANY($4::text[]::jsonb[])))', [['{"k":"a"}', '{"k":["a"]}'], ['{"k":"b"}', '{"k":["b"]}'], ['{"n":1}', '{"n":[1]}'], ['{"n":2}', '{"n":[2]}']]),
+        "qdrant": {'must': [{'should': [{'key': 'k', 'match': {'value': 'a'}}, {'key': 'k', 'match': {'value': 'b'}}]}, {'should': [{'key': 'n', 'range': {'gte': 1, 'lte': 1}}, {'key': 'n', 'range': {'gte': 2, 'lte': 2}}]}]},
+        "milvus": r'((array_contains(t, "[\"k\"]=\"a\"") or array_contains(t, "[\"k\"]=\"b\"")) and (array_contains(t, "[\"n\"]=1") or array_contains(t, "[\"n\"]=2")))',
+        "pinecone": {'$and': [{'$or': [{'k': {'$eq': 'a'}}, {'k': {'$eq': 'b'}}]}, {'$or': [{'n': {'$eq': 1}}, {'n': {'$eq': 2}}]}]},
+        "weaviate": And(Or(has('["k"]="a"'), has('["k"]="b"')), Or(has('["n"]=1'), has('["n"]=2'))),
+    }),
+    ("k != 'a' AND k IS NOT NULL", {
+        "pgvector": ('(("m" @> ANY($1::text[]::jsonb[])) IS NOT TRUE AND coalesce("m" -> $2::text, \'null\'::jsonb) NOT IN (\'null\'::jsonb, \'[]\'::jsonb))', [['{"k":"a"}', '{"k":["a"]}'], 'k']),
+        "qdrant": {'must_not': [{'key': 'k', 'match': {'value': 'a'}}, {'is_empty': {'key': 'k'}}]},
+        "milvus": r'(not array_contains(t, "[\"k\"]=\"a\"") and array_contains(t, "[\"k\"]"))',
+        "pinecone": {'$and': [{'$or': [{'k': {'$ne': 'a'}}, {'k': {'$exists': False}}]}, {'k': {'$exists': True}}]},
+        "weaviate": And(lacks('["k"]="a"'), has('["k"]')),
+    }),
+    ("n >= 1 AND n <= 5", {
+        "pgvector": ('((jsonb_typeof("m" -> $1::text) = \'number\' AND ("m" -> $2::text) >= $3::jsonb) AND (jsonb_typeof("m" -> $4::text) = \'number\' AND ("m" -> $5::text) <= $6::jsonb))', ['n', 'n', '1', 'n', 'n', '5']),
+        "qdrant": {'must': [{'key': 'n', 'range': {'gte': 1}}, {'is_empty': {'key': 'n[]'}}, {'key': 'n', 'range': {'lte': 5}}, {'is_empty': {'key': 'n[]'}}]},
+        "milvus": r'((array_contains(t, "[\"n\"]:number") and m["n"] >= 1) and (array_contains(t, "[\"n\"]:number") and m["n"] <= 5))',
+        "pinecone": {'$and': [{'n': {'$gte': 1}}, {'n': {'$lte': 5}}]},
+        "weaviate": And(Condition('vecstore_n_number', 'GreaterThanEqual', 'number', 1.0), Condition('vecstore_n_number', 'LessThanEqual', 'number', 5.0)),
+    }),
+    ("k == 'a' AND k == 'a'", {
+        "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"k":"a"}', '{"k":["a"]}']]),
+        "qdrant": {'must': [{'key': 'k', 'match': {'value': 'a'}}]},
+        "milvus": r'array_contains(t, "[\"k\"]=\"a\"")',
+        "pinecone": {'k': {'$eq': 'a'}},
+        "weaviate": has('["k"]="a"'),
+    }),
+    ("k == 'a' AND NOT (b == true OR x IN ['a', 'b'])", {
+        "pgvector": ('("m" @> ANY($1::text[]::jsonb[]) AND ("m" @> ANY($2::text[]::jsonb[])) IS NOT TRUE AND ("m" @> ANY($3::text[]::jsonb[])) IS NOT TRUE)', [['{"k":"a"}', '{"k":["a"]}'], ['{"b":true}', '{"b":[true]}'], ['{"x":"a"}', '{"x":["a"]}', '{"x":"b"}', '{"x":["b"]}']]),
+        "qdrant": {'must': [{'key': 'k', 'match': {'value': 'a'}}], 'must_not': [{'key': 'b', 'match': {'value': True}}, {'key': 'x', 'match': {'any': ['a', 'b']}}]},
+        "milvus": r'(array_contains(t, "[\"k\"]=\"a\"") and not array_contains(t, "[\"b\"]=true") and not array_contains_any(t, ["[\"x\"]=\"a\"", "[\"x\"]=\"b\""]))',
+        "pinecone": {'$and': [{'k': {'$eq': 'a'}}, {'$or': [{'b': {'$ne': True}}, {'b': {'$exists': False}}]}, {'$or': [{'x': {'$nin': ['a', 'b']}}, {'x': {'$exists': False}}]}]},
+        "weaviate": And(has('["k"]="a"'), lacks('["b"]=true'), lacks('["x"]="a"'), lacks('["x"]="b"')),
+    }),
+    ("k == 'a' AND x IN []", {
+        "pgvector": ('FALSE', []),
+        "qdrant": {'must_not': [{'must': []}]},
+        "milvus": 'array_contains(t, "")',
+        "pinecone": {'$and': [{'__vecstore_tokens': {'$eq': '[]'}}, {'__vecstore_tokens': {'$ne': '[]'}}]},
+        "weaviate": And(has('x'), lacks('x')),
+    }),
+    ("k == 'a' OR x NOT IN []", {
+        "pgvector": ('TRUE', []),
+        "qdrant": {},
+        "milvus": '',
+        "pinecone": None,
+        "weaviate": None,
+    }),
+]
+
+SPEC_OF_OTHER_LAYOUTS: Table = [
+    # What differs from the layouts above.
+    ("k == 'a'", {
+        "pgvector columns": ('"k" = $1::text', ['a']),
+        "milvus plain": '(m["k"] == "a" or (json_contains_any(m["k"], ["a"]) and exists m["k"][0]))',
+        "pinecone exact": {'__vecstore_tokens': {'$eq': '["k"]="a"'}},
+        "weaviate plain": Condition('k', 'Equal', 'text', 'a'),
+    }),
+    ("k == 1", {
+        "pgvector columns": ('FALSE', []),
+        "milvus plain": Refused('without tags milvus-lite would take true for 1 here, or false for 0'),
+        "pinecone exact": {'__vecstore_tokens': {'$eq': '["k"]=1'}},
+        "weaviate plain": And(Condition('b', 'Equal', 'boolean', True), Condition('b', 'NotEqual', 'boolean', True)),
+    }),
+    ("k == ' a'", {
+        "pgvector columns": ('"k" = $1::text', [' a']),
+        "milvus plain": '(m["k"] == " a" or (json_contains_any(m["k"], [" a"]) and exists m["k"][0]))',
+        "pinecone exact": {'__vecstore_tokens': {'$eq': '["k"]="\\u0020a"'}},
+        "weaviate plain": Refused('it takes an empty text for null, and trims white space from texts'),
+    }),
+    ("n == 1", {
+        "pgvector columns": ('"n" = $1::bigint', [1]),
+        "milvus plain": Refused('without tags milvus-lite would take true for 1 here, or false for 0'),
+        "pinecone exact": {'__vecstore_tokens': {'$eq': '["n"]=1'}},
+        "weaviate plain": Condition('n', 'Equal', 'int', 1),
+    }),
+    ("n == 2.0", {
+        "pgvector columns": ('"n" = $1::bigint', [2]),
+        "milvus plain": '(m["n"] == 2.0 or (json_contains_any(m["n"], [2.0]) and exists m["n"][0]))',
+        "pinecone exact": {'__vecstore_tokens': {'$eq': '["n"]=2'}},
+        "weaviate plain": Condition('n', 'Equal', 'int', 2),
+    }),
+    ("n != 1", {
+        "pgvector columns": ('("n" = $1::bigint) IS NOT TRUE', [1]),
+        "milvus plain": Refused('without tags, what a negation or a null test says of a missing key, of null and of [] differs between versions'),
+        "pinecone exact": {'__vecstore_tokens': {'$ne': '["n"]=1'}},
+        "weaviate plain": Condition('n', 'NotEqual', 'int', 1),
+    }),
+    ("b == true", {
+        "pgvector columns": ('"m" @> ANY($1::text[]::jsonb[])', [['{"b":true}', '{"b":[true]}']]),
+        "milvus plain": Refused('without tags true and 1 are one to milvus-lite'),
+        "pinecone exact": {'__vecstore_tokens': {'$eq': '["b"]=true'}},
+        "weaviate plain": Condition('b', 'Equal', 'boolean', True),
+    }),
+    ("tags == 'a'", {
+        "pgvector columns": ('"tags" @> ANY($1::text[]::jsonb[])', [['["a"]']]),
+        "milvus plain": '(m["tags"] == "a" or (json_contains_any(m["tags"], ["a"]) and exists m["tags"][0]))',
+        "pinecone exact": {'__vecstore_tokens': {'$eq': '["tags"]="a"'}},
+        "weaviate plain": Condition('tags', 'Equal', 'text', 'a'),
+    }),
+    ("n > 1", {
+        "pgvector columns": ('"n" > $1::bigint', [1]),
+        "milvus plain": 'm["n"] > 1',
+        "pinecone exact": {'__vecstore_number/n': {'$gt': 1}},
+        "weaviate plain": Condition('n', 'GreaterThan', 'int', 1),
+    }),
+    ("n > 1.5", {
+        "pgvector columns": ('"n" > $1::bigint', [1]),
+        "milvus plain": 'm["n"] > 1.5',
+        "pinecone exact": {'__vecstore_number/n': {'$gt': 1.5}},
+        "weaviate plain": Condition('n', 'GreaterThan', 'int', 1),
+    }),
+    ("n < 9007199254740993", {
+        "pgvector columns": ('"n" < $1::bigint', [9007199254740993]),
+        "milvus plain": Refused('it compares numbers exactly only up to 9007199254740991 in magnitude (max_number)'),
+        "pinecone exact": Refused('it orders numbers exactly only up to 9007199254740991 in magnitude (max_ordered_number)'),
+        "weaviate plain": Refused('it compares numbers exactly only up to 9007199254740991 in magnitude (max_number)'),
+    }),
+    ("k > 'a'", {
+        "pgvector columns": ('"k" COLLATE "C" > $1::text', ['a']),
+        "milvus plain": 'm["k"] > "a"',
+        "pinecone exact": Refused('it orders numbers only, not texts'),
+        "weaviate plain": Condition('k', 'GreaterThan', 'text', 'a'),
+    }),
+    ("k IN ['a', 'b']", {
+        "pgvector columns": ('"k" = ANY($1::text[]::text[])', [['a', 'b']]),
+        "milvus plain": '(m["k"] == "a" or m["k"] == "b" or (json_contains_any(m["k"], ["a", "b"]) and exists m["k"][0]))',
+        "pinecone exact": {'__vecstore_tokens': {'$in': ['["k"]="a"', '["k"]="b"']}},
+        "weaviate plain": Condition('k', 'ContainsAny', 'text', ('a', 'b')),
+    }),
+    ("n NOT IN [1, 2]", {
+        "pgvector columns": ('("n" = ANY($1::text[]::bigint[])) IS NOT TRUE', [['1', '2']]),
+        "milvus plain": Refused('without tags, what a negation or a null test says of a missing key, of null and of [] differs between versions'),
+        "pinecone exact": {'__vecstore_tokens': {'$nin': ['["n"]=1', '["n"]=2']}},
+        "weaviate plain": And(Condition('n', 'NotEqual', 'int', 1), Condition('n', 'NotEqual', 'int', 2)),
+    }),
+    ("k IS NULL", {
+        "pgvector columns": ('"k" IS NULL', []),
+        "milvus plain": Refused('without tags, what a negation or a null test says of a missing key, of null and of [] differs between versions'),
+        "pinecone exact": {'__vecstore_tokens': {'$ne': '["k"]'}},
+        "weaviate plain": Condition('k', 'IsNull', 'boolean', True),
+    }),
+    ("a.k == 'x'", {
+        "pgvector columns": ('"m" @> ANY($1::text[]::jsonb[])', [['{"a":{"k":"x"}}', '{"a":{"k":["x"]}}']]),
+        "milvus plain": '(m["a"]["k"] == "x" or (json_contains_any(m["a"]["k"], ["x"]) and exists m["a"]["k"][0]))',
+        "pinecone exact": {'__vecstore_tokens': {'$eq': '["a","k"]="x"'}},
+        "weaviate plain": Refused('its filters do not step into objects'),
+    }),
+    ('"$where" == 1', {
+        "pgvector columns": ('"m" @> ANY($1::text[]::jsonb[])', [['{"$where":1}', '{"$where":[1]}']]),
+        "milvus plain": Refused('without tags milvus-lite would take true for 1 here, or false for 0'),
+        "pinecone exact": {'__vecstore_tokens': {'$eq': '["$where"]=1'}},
+        "weaviate plain": Refused('the data type of this property is not declared'),
+    }),
+    ("k == 'a' AND NOT n > 2", {
+        "pgvector columns": ('("k" = $1::text AND "n" <= $2::bigint)', ['a', 2]),
+        "milvus plain": Refused('without tags milvus-lite would take true for 1 here, or false for 0'),
+        "pinecone exact": {'$and': [{'__vecstore_tokens': {'$eq': '["k"]="a"'}}, {'__vecstore_number/n': {'$lte': 2}}]},
+        "weaviate plain": And(Condition('k', 'Equal', 'text', 'a'), Condition('n', 'LessThanEqual', 'int', 2)),
+    }),
+]
+# fmt: on
+
+
+def output(dialect: Dialect[Any], filter: str) -> Any:
+    try:
+        compiled = dialect.compile(filter)
+    except UnsupportedFilterError as error:
+        return Refused(error.reason)
+    if isinstance(dialect, Pgvector):
+        return compiled.query, list(compiled.params)
+    assert compiled.params == ()
+    return compiled.query
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+@pytest.mark.parametrize(("filter", "outputs"), SPEC, ids=[filter for filter, _ in SPEC])
+def test_output(filter: str, outputs: dict[str, Any], name: str) -> None:
+    # repr: to ==, True is 1 and 1.0 too.
+    assert repr(output(DIALECTS[name], filter)) == repr(outputs[name])
+
+
+@pytest.mark.parametrize("name", OTHER_LAYOUTS)
+@pytest.mark.parametrize(
+    ("filter", "outputs"),
+    SPEC_OF_OTHER_LAYOUTS,
+    ids=[filter for filter, _ in SPEC_OF_OTHER_LAYOUTS],
+)
+def test_output_of_other_layouts(filter: str, outputs: dict[str, Any], name: str) -> None:
+    assert repr(output(OTHER_LAYOUTS[name], filter)) == repr(outputs[name])
+
+
+def test_every_filter_has_every_dialect() -> None:
+    assert len(SPEC) >= 60
+    assert all(outputs.keys() == DIALECTS.keys() for _, outputs in SPEC)
+    assert all(outputs.keys() == OTHER_LAYOUTS.keys() for _, outputs in SPEC_OF_OTHER_LAYOUTS)

@@ -22,7 +22,7 @@ class Field:
         >>> (F.year >= 2020).to_text()
         'year >= 2020'
         >>> F["odd key"].in_([1, 2]).to_text()
-        '"odd key" IN ['a', 'b']'
+        '"odd key" IN [1, 2]'
         >>> F.author.name.is_null().to_text()
         'author.name IS NULL'
     """

@@ -32,7 +32,7 @@ class Domain:
         integers: The smallest and the largest integer, or None for any.
         max_text_bytes: Longest text in UTF-8, or None.
         key_pattern: What every key segment must match as a whole, or None.
-        accepts: Any further rule, asked with the path and the value (not for objects), or None.
+        accepts: Any further rule, asked with the path and the value, objects too; or None.
 
     Example:
         >>> Domain(integers=(-(2**63), 2**63 - 1), nested=False).fit({"a": 2**64, "b": {"c": 1}})
@@ -58,10 +58,12 @@ class Domain:
             if self.key_pattern is not None and not self.key_pattern.fullmatch(key):
                 continue
             inner = (*path, key)
+            if self.accepts is not None and not self.accepts(inner, value):
+                continue
             if isinstance(value, Mapping):
                 if self.nested:
                     result[key] = self._fit_object(value, inner)
-            elif self._holds(value) and (self.accepts is None or self.accepts(inner, value)):
+            elif self._holds(value):
                 result[key] = list(value) if isinstance(value, list) else value
         return result
 

@@ -201,6 +201,7 @@ class AsyncVectorStore:
         try:
             while documents := await self._in_worker(partial(scan.take, size)):
                 for document in documents:
+                    self._store._check_open()
                     yield document
         except asyncio.CancelledError:
             # Not awaited: the thread that is still reading goes first.

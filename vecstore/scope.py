@@ -101,13 +101,11 @@ def leaves_scope() -> ScopeError:
 
 
 def _equalities(filter: Expression | bool) -> tuple[Expression, ...]:
-    """The atoms of a scope that is plain equality, or equalities joined by AND; else none."""
+    """The equalities that every document of the scope meets: alone, or joined to others by AND."""
     if isinstance(filter, bool):
         return ()
-    atoms = filter.operands if filter.op is Op.AND else (filter,)
-    if all(atom.op is Op.EQ for atom in atoms):
-        return tuple(atoms)
-    return ()
+    parts = filter.operands if filter.op is Op.AND else (filter,)
+    return tuple(part for part in parts if part.op is Op.EQ)
 
 
 def _is_absent(value: Any) -> bool:

@@ -44,13 +44,13 @@ class ScopedStore(VectorStore):
         self._scope: Callable[[], Expression]
         # A field is callable as well, only to say that it is none.
         if callable(scope) and not isinstance(scope, Field):
-            self._scope = _asked(scope)
+            self._scope = self._checked(_asked(scope))
         else:
             filter = read_filter(cast(FilterInput, scope))
             if filter is None:
                 raise TypeError("a scope is a filter: scoped(F.tenant == 'a')")
-            self._scope = _constant(filter)
-            self._scope_now()
+            # It says the same at every call, so that once is enough.
+            self._scope = _constant(self._checked(_constant(filter))())
 
     # --- what the store behind says ----------------------------------------------------------
 
@@ -97,32 +97,32 @@ class ScopedStore(VectorStore):
 
     def _run(self, call: Call[Result]) -> Result:
         self._check_open()
-        result = self._parent._run(call.narrowed(self._scope_now()))
+        result = self._parent._run(call.narrowed(self._scope()))
         if isinstance(call, ScanCall):
             return cast(Result, self._scanned(cast("Iterator[Any]", result)))
         return result
 
-    def _scope_now(self) -> Expression:
-        """The filter of the scope, which holds for one call.
+    def _checked(self, scope: Callable[[], Expression]) -> Callable[[], Expression]:
+        """A scope that raises ScopeError when it is none, or none that keeps anything out."""
 
-        Raises:
-            ScopeError: If there is none, or none that keeps anything out.
-        """
-        # Rebuilt, it carries no text that an error could quote.
-        filter = Expression.from_dict(self._scope().to_dict(), limits=None)
-        try:
-            everything = simplify(filter) is True or self._root._matches_all(filter)
-        except FilterError as error:
-            raise ScopeError(
-                f"{self.name} cannot answer the filter of this scope ({type(error).__name__}); "
-                "count(filter) on the store itself tells why"
-            ) from None
-        if everything:
-            raise ScopeError(
-                "the filter of this scope matches every document and keeps nothing apart; use the "
-                "store itself to work on all of it"
-            )
-        return filter
+        def checked() -> Expression:
+            # Rebuilt, it carries no text that an error could quote.
+            filter = Expression.from_dict(scope().to_dict(), limits=None)
+            try:
+                everything = simplify(filter) is True or self._root._matches_all(filter)
+            except FilterError as error:
+                raise ScopeError(
+                    f"{self.name} cannot answer the filter of this scope "
+                    f"({type(error).__name__}); count(filter) on the store itself tells why"
+                ) from None
+            if everything:
+                raise ScopeError(
+                    "the filter of this scope matches every document and keeps nothing apart; use "
+                    "the store itself to work on all of it"
+                )
+            return filter
+
+        return checked
 
     @property
     def _root(self) -> StoreOperations:

@@ -39,18 +39,27 @@ from vecstore.testing.random_cases import RandomCases
 from vecstore.testing.report import ConformanceError
 from vecstore.testing.rows import Documents, Domain, oracle, oracle_rows
 from vecstore.testing.shrink import shrink
-from vecstore.testing.store_suite import PersistentStoreTests, StoreSuite
+from vecstore.testing.store_suite import (
+    AsyncStoreSuite,
+    ObservedStoreSuite,
+    PersistentStoreTests,
+    ScopedStoreSuite,
+    StoreSuite,
+)
 from vecstore.testing.strategies import filters, metadata
 
 __all__ = [
+    "AsyncStoreSuite",
     "ConformanceError",
     "Deviation",
     "DialectSuite",
     "Examiner",
     "Documents",
     "Domain",
+    "ObservedStoreSuite",
     "PersistentStoreTests",
     "RandomCases",
+    "ScopedStoreSuite",
     "StoreSuite",
     "filters",
     "metadata",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from vecstore.testing.store_suite.adding import Adding
+from vecstore.testing.store_suite.awaiting import Awaiting, Observing
 from vecstore.testing.store_suite.deleting import Deleting
 from vecstore.testing.store_suite.embedding import Embedding
 from vecstore.testing.store_suite.filtering import Filtering
@@ -17,8 +18,15 @@ from vecstore.testing.store_suite.scopes import Scopes
 from vecstore.testing.store_suite.searching import Searching
 from vecstore.testing.store_suite.threads import Threads
 from vecstore.testing.store_suite.updating import Updating
+from vecstore.testing.store_suite.variants import Awaited, Observed, Scoped
 
-__all__ = ["PersistentStoreTests", "StoreSuite"]
+__all__ = [
+    "AsyncStoreSuite",
+    "ObservedStoreSuite",
+    "PersistentStoreTests",
+    "ScopedStoreSuite",
+    "StoreSuite",
+]
 
 
 class StoreSuite(
@@ -34,6 +42,8 @@ class StoreSuite(
     Embedding,
     Lifecycle,
     Scopes,
+    Awaiting,
+    Observing,
     Threads,
     Lives,
 ):
@@ -70,3 +80,15 @@ class StoreSuite(
                 def server(self, my_server):
                     self.url = my_server.url
     """
+
+
+class AsyncStoreSuite(Awaited, StoreSuite):
+    """:class:`StoreSuite` on the asynchronous twin of a store; see there what to write."""
+
+
+class ScopedStoreSuite(Scoped, StoreSuite):
+    """:class:`StoreSuite` inside a scope of a store that holds other documents, too."""
+
+
+class ObservedStoreSuite(Observed, StoreSuite):
+    """:class:`StoreSuite` under an observer that fails at everything."""

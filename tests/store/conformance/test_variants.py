@@ -1,0 +1,47 @@
+"""The contract of stores through the asynchronous twin, inside a scope, and under an observer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.store.conformance.test_sqlite_example import example
+from vecstore import Expression, SimpleVectorStore, VectorStore
+from vecstore.testing import AsyncStoreSuite, ObservedStoreSuite, ScopedStoreSuite
+
+
+class InMemory:
+    many = 1_000
+
+    def make_store(self, **options: Any) -> VectorStore:
+        return SimpleVectorStore(**options)
+
+
+class InSqlite:
+    many = 1_000
+    dialect = example.Sqlite()
+
+    def make_store(self, **options: Any) -> VectorStore:
+        return example.SqliteStore(":memory:", **options)
+
+    def refuses(self, filter: Expression) -> bool:
+        return len(filter.key.path) > 60
+
+
+class TestAwaitedInMemory(InMemory, AsyncStoreSuite):
+    pass
+
+
+class TestScopedInMemory(InMemory, ScopedStoreSuite):
+    pass
+
+
+class TestObservedInMemory(InMemory, ObservedStoreSuite):
+    pass
+
+
+class TestAwaitedInSqlite(InSqlite, AsyncStoreSuite):
+    pass
+
+
+class TestScopedInSqlite(InSqlite, ScopedStoreSuite):
+    pass

@@ -212,6 +212,15 @@ class QdrantEdgeRows(Rows):
             if offset is None:
                 return found
 
+    def payloads(self) -> dict[str, Any]:
+        """What the engine holds, by name, as it gives it back."""
+        import qdrant_edge as edge
+
+        points, _ = self._shard.scroll(
+            edge.ScrollRequest(limit=len(self._names), with_payload=True, with_vector=False)
+        )
+        return {self._names[point.id]: point.payload for point in points}
+
     def _drop(self) -> None:
         if self._shard is not None:
             self._shard.close()

@@ -9,6 +9,7 @@ from datetime import date
 from typing import Any, ClassVar, Final
 
 from vecstore.dialects.base import Dialect
+from vecstore.dialects.qdrant.floats import REMEDY, keeps_float
 from vecstore.dialects.qdrant.layout import METADATA, as_path, is_timestamp
 from vecstore.errors import ConfigurationError
 from vecstore.filter.ast import Expression
@@ -95,6 +96,11 @@ class Qdrant(Dialect[Condition]):
         return _CAPABILITIES.literals.get(atom.op)
 
     def check(self, atom: Expression) -> None:
+        for literal in () if atom.op in NULL_TESTS else atom.value.items:
+            if type(literal) is float and not keeps_float(literal):
+                raise self.refuse(
+                    atom, f"it would read {literal!r} as the float next to it", REMEDY
+                )
         if atom.op not in ORDERINGS or not isinstance(atom.value.value, str):
             return
         if not (is_timestamp(atom.value.value) or _is_date(atom.value.value)):

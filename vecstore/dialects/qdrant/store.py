@@ -19,6 +19,7 @@ from vecstore.dialects.qdrant.collection import (
     read_indexes,
 )
 from vecstore.dialects.qdrant.dialect import Qdrant
+from vecstore.dialects.qdrant.floats import check_floats, rounded_floats
 from vecstore.dialects.qdrant.layout import (
     MAX_INTEGER,
     MIN_INTEGER,
@@ -72,6 +73,8 @@ class QdrantStore(VectorStore):
         indexes: Payload indexes to make, as ``{"country": "keyword", "year": "float"}``. Numbers
             are indexed as float: an integer index would not find 1.5.
         exact: Compare with every point instead of asking the vector index.
+        round_floats: Round floats that a server would not give back exactly to 15 significant
+            digits, instead of refusing them. Local mode keeps every float.
 
     Raises:
         BackendNotInstalledError: If qdrant-client is missing.
@@ -120,6 +123,7 @@ class QdrantStore(VectorStore):
         datetimes: Collection[str | tuple[str, ...]] = (),
         indexes: Mapping[str | tuple[str, ...], IndexType] | None = None,
         exact: bool = False,
+        round_floats: bool = False,
     ) -> None:
         if not isinstance(collection, str) or not collection:
             raise ConfigurationError(f"a collection has a name, not {collection!r}")
@@ -138,6 +142,7 @@ class QdrantStore(VectorStore):
         self._layout = layout
         self._vector_name = vector_name
         self._exact = exact
+        self._round_floats = round_floats
         self._indexes = read_indexes(indexes or {}, self._dialect)
         self._present = False
         given: dict[str, Any] = {
@@ -244,7 +249,17 @@ class QdrantStore(VectorStore):
 
     def _check_documents(self, documents: Sequence[Any]) -> None:
         for document in documents:
-            check_datetimes(document.metadata, self._datetimes, document.id)
+            document.metadata = self._storable(document.metadata, document.id)
+
+    def _storable(self, metadata: dict[str, Any], document_id: str | None) -> dict[str, Any]:
+        """The metadata as it will be stored; what the engine would change is refused."""
+        check_datetimes(metadata, self._datetimes, document_id)
+        if self._call.local:
+            return metadata
+        if self._round_floats:
+            metadata = rounded_floats(metadata)
+        check_floats(metadata, document_id)
+        return metadata
 
     def _add(self, batch: Batch) -> Iterable[str]:
         from qdrant_client import models
@@ -347,7 +362,7 @@ class QdrantStore(VectorStore):
         """Whole payloads are written: merging drops nulls, and not every key can be addressed."""
         from qdrant_client import models
 
-        check_datetimes(set, self._datetimes)
+        set = self._storable(set, None)
         if selection.ids is not None:
             documents = iter(self._get(selection, limit=None, include_embedding=False))
         else:
@@ -400,6 +415,6 @@ def _flag(text: str) -> bool:
 _URL_OPTIONS: dict[str, Any] = {
     **dict.fromkeys(("collection", "metric", "vector_name"), str),
     **dict.fromkeys(("dimension", "timeout", "grpc_port"), int),
-    **dict.fromkeys(("create", "exact", "prefer_grpc"), _flag),
+    **dict.fromkeys(("create", "exact", "prefer_grpc", "round_floats"), _flag),
     **dict.fromkeys(("api_key", "batching", "layout", "datetimes", "indexes"), None),
 }

@@ -75,6 +75,12 @@ ENGINES: dict[str, Engine] = {
         "qdrant:?collection=docs",  # in memory: its folder is written a point at a time
         _package_version("Qdrant's local mode", "qdrant-client"),
     ),
+    "milvus": Engine(
+        "Milvus",
+        {"pymilvus": "milvus-embedded", "milvus_lite": "milvus-embedded"},
+        "milvus://{folder}.db?collection=docs",
+        _package_version("milvus-lite", "milvus-lite"),
+    ),
 }
 """By the name that the command line knows them by."""
 

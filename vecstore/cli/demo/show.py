@@ -125,7 +125,8 @@ def _best_documents(
 ) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("", no_wrap=True, style="dim", width=1)
-    table.add_column("best documents", no_wrap=True, width=_ID_WIDTH)
+    id_width = _ID_WIDTH - 10 * max(0, len(others) - 2)  # 80 columns hold three engines, too
+    table.add_column("best documents", no_wrap=True, width=id_width)
     table.add_column("memory", justify="right", no_wrap=True, style="cyan")
     for title in others:
         table.add_column(title, justify="right", no_wrap=True)
@@ -142,7 +143,7 @@ def _best_documents(
                 )
             table.add_row(
                 str(number + 1) if rank == 0 else "",
-                _end_of(id, _ID_WIDTH),
+                _end_of(id, id_width),
                 f"{answer.scores[id]:.4f}",
                 *cells,
                 end_section=rank == len(answer.top) - 1,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
@@ -62,6 +62,19 @@ class KeyRule:
     refusal: Refusal
 
 
+@dataclass(frozen=True, slots=True)
+class FloatRule:
+    """Which floats an engine reads as they are written.
+
+    Attributes:
+        keeps: Whether a float is read as itself.
+        remedy: Told to the user when it is not.
+    """
+
+    keeps: Callable[[float], bool]
+    remedy: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
     """What a dialect answers exactly; everything else is refused.
@@ -76,6 +89,7 @@ class Capabilities:
         max_number: Largest magnitude of a number that is compared exactly, or None.
         max_ordered_number: The same before an ordering, for engines that hold numbers in two
             ways, or None.
+        float_rule: Which floats the engine reads exactly, or None for all.
         max_string_bytes: Longest string literal in UTF-8, or None.
         max_list: Most literals in one list, or None.
         max_depth: Most levels of AND and OR after NOT is pushed down, or None.
@@ -89,6 +103,7 @@ class Capabilities:
     max_key_bytes: int | None = None
     max_number: int | None = None
     max_ordered_number: int | None = None
+    float_rule: FloatRule | None = None
     max_string_bytes: int | None = None
     max_list: int | None = None
     max_depth: int | None = None
@@ -365,6 +380,13 @@ class FilterConverter(ABC, Generic[Part]):
                     f"it compares numbers exactly only up to {limits.max_number} in magnitude "
                     "(max_number)",
                     "store such numbers as text and compare with a quoted value",
+                )
+            rule = limits.float_rule
+            if rule is not None and isinstance(item, float) and not rule.keeps(item):
+                raise self.refuse(
+                    atom,
+                    f"it would read {item!r} as the float next to it (float_rule)",
+                    rule.remedy,
                 )
             largest = limits.max_ordered_number
             if largest is not None and atom.op in ORDERINGS and abs(item) > largest:

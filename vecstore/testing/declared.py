@@ -57,6 +57,9 @@ def atom_refusal(
         elif kind is Kind.NUMBER:
             if _beyond(item, capabilities.max_number):
                 return "max_number"
+            rule_of_floats = capabilities.float_rule
+            if isinstance(item, float) and rule_of_floats and not rule_of_floats.keeps(item):
+                return "float_rule"
             if atom.op in ORDERINGS and _beyond(item, capabilities.max_ordered_number):
                 return "max_ordered_number"
     return None

@@ -18,6 +18,7 @@ from vecstore.filter.convert import (
     SAFE_DOUBLE,
     Capabilities,
     Compiled,
+    FloatRule,
     KeyRule,
     Refusal,
 )
@@ -96,11 +97,6 @@ class Qdrant(Dialect[Condition]):
         return _CAPABILITIES.literals.get(atom.op)
 
     def check(self, atom: Expression) -> None:
-        for literal in () if atom.op in NULL_TESTS else atom.value.items:
-            if type(literal) is float and not keeps_float(literal):
-                raise self.refuse(
-                    atom, f"it would read {literal!r} as the float next to it", REMEDY
-                )
         if atom.op not in ORDERINGS or not isinstance(atom.value.value, str):
             return
         if not (is_timestamp(atom.value.value) or _is_date(atom.value.value)):
@@ -242,6 +238,7 @@ _CAPABILITIES = Capabilities(
     key_rule=KeyRule(_ADDRESSABLE, _QUOTES),
     # Numbers are compared as float64.
     max_number=SAFE_DOUBLE,
+    float_rule=FloatRule(keeps_float, REMEDY),
     # A gRPC server reads 100 nested messages, of which a level takes two and the request with its
     # innermost condition up to ten; a REST server reads 128 levels of JSON, of two as well.
     max_depth=40,

@@ -262,7 +262,7 @@ def main() -> int:
     missed = 0
     with running_servers() as server:
         for suite in dict.fromkeys(mutation.suite for mutation in mutations()):
-            with suite.open(server) as suite.engine:
+            with suite.opened(server):
                 for mutation in mutations():
                     if mutation.suite is suite:
                         found = noticed_by(mutation, all_tests=True)

@@ -101,10 +101,8 @@ ENGINES: list[type[Conformance]] = [
     scope="module", params=ENGINES, ids=lambda suite: suite.__name__.removeprefix("Test")
 )
 def engine(request: pytest.FixtureRequest) -> Iterator[Examiner]:
-    # A class of its own: the suites may be at work in another module with an engine of theirs.
-    suite = type(f"Reported{request.param.__name__}", (request.param,), {})
-    with suite.open(request.getfixturevalue) as suite.engine:
-        yield suite().examiner
+    with request.param.opened(request.getfixturevalue):
+        yield request.param().examiner
 
 
 NASTY = [

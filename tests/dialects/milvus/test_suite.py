@@ -13,7 +13,12 @@ from tests.dialects.conformance.test_milvus import ORDERINGS, misread, unreachab
 from vecstore import Expression, VectorStore
 from vecstore.dialects.milvus import Milvus
 from vecstore.dialects.milvus.store import MilvusStore
-from vecstore.testing import PersistentStoreTests, StoreSuite
+from vecstore.testing import (
+    AsyncStoreSuite,
+    PersistentStoreTests,
+    ScopedStoreSuite,
+    StoreSuite,
+)
 from vecstore.testing.store_suite.lives import Lives
 from vecstore.testing.store_suite.reading import Reading
 from vecstore.testing.store_suite.searching import Searching
@@ -46,6 +51,15 @@ class InFile(OnMilvus):
 
 
 class TestInFile(InFile, StoreSuite):
+    pass
+
+
+class TestAwaited(InFile, AsyncStoreSuite):
+    pass
+
+
+@pytest.mark.heavy
+class TestScoped(InFile, ScopedStoreSuite):
     pass
 
 

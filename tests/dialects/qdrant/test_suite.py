@@ -12,7 +12,12 @@ import pytest
 from vecstore import VectorStore
 from vecstore.dialects.qdrant import Qdrant
 from vecstore.dialects.qdrant.store import QdrantStore
-from vecstore.testing import PersistentStoreTests, StoreSuite
+from vecstore.testing import (
+    AsyncStoreSuite,
+    PersistentStoreTests,
+    ScopedStoreSuite,
+    StoreSuite,
+)
 from vecstore.testing.store_suite.lives import Lives
 from vecstore.testing.store_suite.searching import Searching
 
@@ -30,6 +35,15 @@ class InMemory:
 
 
 class TestInMemory(InMemory, StoreSuite):
+    pass
+
+
+class TestAwaited(InMemory, AsyncStoreSuite):
+    pass
+
+
+@pytest.mark.heavy
+class TestScoped(InMemory, ScopedStoreSuite):
     pass
 
 

@@ -16,6 +16,7 @@ from vecstore.dialects.milvus.layout import (
     FieldLayout,
 )
 from vecstore.dialects.tokens import DOCUMENT_TOKEN
+from vecstore.document import Document, stored_document
 from vecstore.errors import BackendError
 from vecstore.filter.ast import Expression
 from vecstore.filter.convert import Compiled
@@ -149,6 +150,24 @@ class Rows:
             ),
         )
         return list(found)
+
+    # --- documents ---------------------------------------------------------------------------
+
+    def of_hit(self, hit: Any) -> dict[str, Any]:
+        """The row that a search found; the client calls its key by the field's name, or ``id``."""
+        key = self.layout.id
+        return {**hit["entity"], key: hit[key] if key in hit else hit["id"]}
+
+    def document(self, row: Mapping[str, Any], score: float | None = None) -> Document:
+        """The document that a row holds."""
+        import numpy as np
+
+        document_id, text, metadata = self.layout.read(row)
+        embedding = None
+        if self.layout.vector in row:
+            embedding = np.array(row[self.layout.vector], dtype=np.float32)
+            embedding.flags.writeable = False
+        return stored_document(document_id, text, metadata, embedding, score)
 
     # --- writing -----------------------------------------------------------------------------
 

@@ -32,7 +32,7 @@ from vecstore.dialects.milvus.schema import (
     look_at_collection,
     make_collection,
 )
-from vecstore.document import Document, stored_document
+from vecstore.document import Document
 from vecstore.embedding import BatchingStrategy, EmbedderInput, check_dimension
 from vecstore.errors import (
     ConfigurationError,
@@ -321,8 +321,8 @@ class MilvusStore(VectorStore):
             ),
         )
         return [
-            self._document({self._layout.id: hit["id"], **hit["entity"]}, self._score(hit))
-            for hit in (_plain(hit, self._layout.id) for hit in hits)
+            self._rows.document(self._rows.of_hit(hit), self._score(hit["distance"]))
+            for hit in hits
         ]
 
     def _get(
@@ -338,14 +338,14 @@ class MilvusStore(VectorStore):
         else:
             pages = self._rows.pages("get", selection.filter, fields, min(limit or BATCH, BATCH))
             rows = (row for page in pages for row in page)
-        return (self._document(row) for row in islice(rows, limit))
+        return (self._rows.document(row) for row in islice(rows, limit))
 
     def _scan(self, filter: Any, *, batch_size: int, include_embedding: bool) -> Iterator[Document]:
         if self._exists("scan"):
             fields = self._fields(include_embedding)
             for page in self._rows.pages("scan", filter, fields, min(batch_size, BATCH)):
                 for row in page:
-                    yield self._document(row)
+                    yield self._rows.document(row)
 
     def _delete(self, selection: Selection) -> int:
         assert selection.ids is not None
@@ -376,7 +376,8 @@ class MilvusStore(VectorStore):
         self._check_writable()
         if not self._exists("update_metadata"):
             return 0
-        fields = ["*"]
+        # What others keep beside our fields has to be written again, too.
+        fields = self._fields(True) if self._layout.exact else ["*"]
         if selection.ids is not None:
             condition = self._rows.condition(selection.ids, selection.filter)
             pages: Iterable[list[Any]] = [self._rows.selected("update_metadata", condition, fields)]
@@ -430,30 +431,9 @@ class MilvusStore(VectorStore):
     def _fields(self, include_embedding: bool) -> list[str]:
         return [*self._layout.read_fields, *([self._layout.vector] if include_embedding else [])]
 
-    def _score(self, hit: Mapping[str, Any]) -> float:
-        distance = float(hit["distance"])
-        # The square of the distance, which rounding may put below 0.
-        return -math.sqrt(max(0.0, distance)) if self.metric == "euclidean" else distance
-
-    def _document(self, row: Mapping[str, Any], score: float | None = None) -> Document:
-        import numpy as np
-
-        document_id, text, metadata = self._layout.read(row)
-        embedding = None
-        if self._layout.vector in row:
-            embedding = np.array(row[self._layout.vector], dtype=np.float32)
-            embedding.flags.writeable = False
-        return stored_document(document_id, text, metadata, embedding, score)
-
-
-def _plain(hit: Any, key: str) -> dict[str, Any]:
-    """A hit as a dict; the client calls the id by the name of its field as well."""
-    entity = dict(hit["entity"])
-    return {
-        "id": hit[key] if key in hit else hit["id"],
-        "distance": hit["distance"],
-        "entity": entity,
-    }
+    def _score(self, distance: float) -> float:
+        # The engine gives the square of the distance, which rounding may put below 0.
+        return -math.sqrt(max(0.0, distance)) if self.metric == "euclidean" else float(distance)
 
 
 def _check_tags(metadata: Mapping[str, Any], document_id: str) -> list[str]:

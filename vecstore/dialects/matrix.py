@@ -38,6 +38,8 @@ _GROUPS: tuple[tuple[tuple[Op, ...], tuple[str, ...]], ...] = (
 
 _LIMITS = (
     ("max_number", "numbers are exact up to"),
+    ("max_ordered_number", "numbers are ordered exactly up to"),
+    ("float_digits", "significant digits of a float, and most others"),
     ("max_string_bytes", "bytes in a string"),
     ("max_list", "values in one list"),
     ("max_key_bytes", "bytes in a key"),

@@ -68,10 +68,12 @@ class FloatRule:
 
     Attributes:
         keeps: Whether a float is read as itself.
+        digits: Significant digits up to which it is, in the usual range of exponents.
         remedy: Told to the user when it is not.
     """
 
     keeps: Callable[[float], bool]
+    digits: int
     remedy: str
 
 
@@ -108,6 +110,11 @@ class Capabilities:
     max_list: int | None = None
     max_depth: int | None = None
     max_atoms: int | None = None
+
+    @property
+    def float_digits(self) -> int | None:
+        """Significant digits of floats that are read exactly, or None for all."""
+        return None if self.float_rule is None else self.float_rule.digits
 
 
 NO_QUERY: Final = object()

@@ -9,7 +9,7 @@ from datetime import date
 from typing import Any, ClassVar, Final
 
 from vecstore.dialects.base import Dialect
-from vecstore.dialects.qdrant.floats import REMEDY, keeps_float
+from vecstore.dialects.qdrant.floats import DIGITS, REMEDY, keeps_float
 from vecstore.dialects.qdrant.layout import METADATA, as_path, is_timestamp
 from vecstore.errors import ConfigurationError
 from vecstore.filter.ast import Expression
@@ -238,7 +238,7 @@ _CAPABILITIES = Capabilities(
     key_rule=KeyRule(_ADDRESSABLE, _QUOTES),
     # Numbers are compared as float64.
     max_number=SAFE_DOUBLE,
-    float_rule=FloatRule(keeps_float, REMEDY),
+    float_rule=FloatRule(keeps_float, DIGITS, REMEDY),
     # A gRPC server reads 100 nested messages, of which a level takes two and the request with its
     # innermost condition up to ten; a REST server reads 128 levels of JSON, of two as well.
     max_depth=40,

@@ -15,6 +15,7 @@ from typing import Any, Final
 from vecstore.errors import DocumentError
 from vecstore.filter.text import key_text
 
+DIGITS: Final = 15
 REMEDY: Final = "round it to 15 significant digits, such as float(f'{value:.15g}'), or store text"
 
 _POWERS: Final = tuple([float(f"1e{exponent}") for exponent in range(309)])

@@ -152,7 +152,11 @@ def test_matches_of_an_endless_input_come_out_before_it_ends() -> None:
 
 
 def test_ctrl_c_ends_without_a_traceback() -> None:
-    with start("grep", "k == 1") as grep:
+    def as_at_a_terminal() -> None:
+        # Whoever runs the tests in the background has Ctrl-C ignored, and children inherit that.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    with start("grep", "k == 1", preexec_fn=as_at_a_terminal) as grep:
         assert grep.stdin is not None
         assert grep.stderr is not None
         grep.stdin.write(b"no JSON\n")

@@ -101,7 +101,9 @@ class WithDatetimes(InOurLayout):
     domain = Domain(
         integers=INT64,
         accepts=lambda path, value: (
-            path not in (("x",), ("n", "k")) or value in (None, []) or is_moment(value)
+            value in (None, []) or is_moment(value)
+            if path in (("x",), ("n", "k"))
+            else is_kept(path, value)
         ),
     )
 

@@ -129,7 +129,8 @@ def make_collection(call: Calls, plan: CollectionPlan, dimension: int) -> None:
         except Exception:
             if not client.has_collection(plan.name, timeout=call.timeout):
                 raise
-        client.create_index(plan.name, indexes, timeout=call.timeout)
+        # Of a collection without rows it is ready at once; the client would sleep before it asks.
+        client.create_index(plan.name, indexes, timeout=call.timeout, sync=False)
 
     call("add", make)
 

@@ -97,6 +97,7 @@ def test_unfiltered_searches_use_the_index_and_return_all_that_was_asked_for(
         cursor.execute(f"EXPLAIN {statement}", {"query": query, "top_k": 10})
         plan = "\n".join(row[0] for row in cursor.fetchall())
     assert "_vector_ix" in plan
+    store._exact_below = 0
     for top_k in (1, 10, 500, 3_000, 10_000):
         assert len(store.search(vector=query, top_k=top_k)) == min(top_k, 3_000)
 
@@ -136,3 +137,21 @@ def test_100_000_documents(open_pg: Callable[..., PgvectorStore], matching: int)
         ):
             found = store.search(vector=query, top_k=TOP_K, filter=filter)
             assert {d.id for d in found} == {f"{n:06}" for n in rows}, (place, filter)
+
+
+def test_a_small_table_is_searched_exactly_whatever_became_of_its_index(
+    open_pg: Callable[..., PgvectorStore],
+) -> None:
+    """Entries of deleted rows stay in the index until vacuum, and take up its candidates."""
+    store = open_pg(dimension=16)
+    vectors = np.random.default_rng(5).normal(size=(300, 16)).astype(np.float32)
+    for _ in range(6):
+        store.add(
+            [Document("", id=f"{n:03}", embedding=vector) for n, vector in enumerate(vectors)]
+        )
+        store.delete([f"{n:03}" for n in range(12, 300)])
+    query = vectors[40]
+    scores = vectors[:12] @ query / np.linalg.norm(vectors[:12], axis=1)
+    wanted = [f"{n:03}" for n in np.argsort(-scores)]
+    for top_k in (1, 2, 5, 12):
+        assert [d.id for d in store.search(vector=query, top_k=top_k)] == wanted[:top_k]

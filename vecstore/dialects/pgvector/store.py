@@ -74,8 +74,8 @@ class PgvectorStore(VectorStore):
         index_options: Build options: ``m`` and ``ef_construction``, or ``lists``.
         search_effort: Candidates that an index search looks at (``hnsw.ef_search``), or lists
             (``ivfflat.probes``); None chooses by ``top_k``.
-        exact_below: Up to this many matching rows a filtered search is exact; 0 always asks the
-            index first.
+        exact_below: Up to this many matching rows a search is exact; 0 always asks the index
+            first.
         columns: Keys promoted to typed columns, such as ``{"year": "int"}``: a contract that
             ``add`` enforces, served by ordinary indexes. See :class:`Column`.
         id_column: Names of the columns, for a table that exists already. Its ids may be text,
@@ -158,6 +158,7 @@ class PgvectorStore(VectorStore):
         self._exact_below = exact_below
         self._search_effort = search_effort
         self._facts: TableFacts | None = None
+        self._large = False  # once a table has many rows, it is not counted again
         self._server: Any = None
         self._connections = Connections(
             dsn, pool, pool_size=pool_size, timeout=timeout, statement_timeout=statement_timeout
@@ -388,7 +389,7 @@ class PgvectorStore(VectorStore):
                 return []
             assert self._facts is not None
             kind = self._facts.indexed
-            if kind is None or (filter is not None and self._few_match(cursor, filter)):
+            if kind is None or self._few_match(cursor, filter):
                 return self._ranked(cursor, exact, params)
             self._tune(cursor, kind, top_k)
             assert self.dimension is not None
@@ -407,13 +408,21 @@ class PgvectorStore(VectorStore):
             for row in cursor.fetchall()
         ]
 
-    def _few_match(self, cursor: Cursor[Any], filter: Compiled) -> bool:
-        if not self._exact_below:
+    def _few_match(self, cursor: Cursor[Any], filter: Compiled | None) -> bool:
+        """Whether so few rows match that looking at each of them is better than the index.
+
+        Among few rows the index also misses some: entries of deleted rows take up its candidates.
+        """
+        if not self._exact_below or (filter is None and self._large):
             return False
-        params = {**filter.params, "probe": self._exact_below + 1}
-        cursor.execute(self._sql.probe(f" WHERE ({filter.query})"), params)
+        where = "" if filter is None else f" WHERE ({filter.query})"
+        params = {} if filter is None else filter.params
+        cursor.execute(self._sql.probe(where), {**params, "probe": self._exact_below + 1})
         row = cursor.fetchone()
-        return row is not None and row[0] <= self._exact_below
+        few = row is not None and row[0] <= self._exact_below
+        if filter is None:
+            self._large = not few
+        return few
 
     def _tune(self, cursor: Cursor[Any], kind: IndexKind, top_k: int) -> None:
         """Settings of this transaction: keep looking until enough rows pass the filter."""
@@ -484,6 +493,7 @@ class PgvectorStore(VectorStore):
         with self._connections.transaction("clear") as cursor:
             if self._ready(cursor):
                 cursor.execute(self._sql.delete, {})
+                self._large = False
 
     def _place(self) -> Place:
         database = self._connections.database

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Unpack
 
 from vecstore.calls import Batch, Selection
 from vecstore.capabilities import Metric, StoreCapabilities
@@ -43,7 +43,9 @@ from vecstore.errors import (
 from vecstore.filter.ast import Expression
 from vecstore.filter.convert import Compiled
 from vecstore.hooks import changed
+from vecstore.observation import Place
 from vecstore.opening import StoreURL
+from vecstore.operations import CommonOptions
 from vecstore.store import VectorStore
 
 if TYPE_CHECKING:
@@ -91,6 +93,7 @@ class MilvusStore(VectorStore):
         search_options: Parameters of searches, such as ``{"ef": 100}``.
         shards: Into how many parts writes are spread, for a collection that is made.
         replicas: In how many copies a collection is loaded.
+        **common: As for every store, such as ``observers`` and ``async_threads``.
 
     Raises:
         BackendNotInstalledError: If pymilvus, or for a file milvus-lite, is missing.
@@ -137,6 +140,7 @@ class MilvusStore(VectorStore):
         search_options: Mapping[str, Any] | None = None,
         shards: int | None = None,
         replicas: int | None = None,
+        **common: Unpack[CommonOptions],
     ) -> None:
         if not isinstance(collection, str) or not collection:
             raise ConfigurationError(f"a collection has a name, not {collection!r}")
@@ -146,7 +150,7 @@ class MilvusStore(VectorStore):
             raise ConfigurationError(
                 f"consistency is one of {', '.join(_CONSISTENCY)}, not {consistency!r}"
             )
-        super().__init__(embedder, metric=metric, dimension=dimension, batching=batching)
+        super().__init__(embedder, metric=metric, dimension=dimension, batching=batching, **common)
         self._layout = FieldLayout(
             id_field, text_field, metadata_field, vector_field, exact=layout == "exact"
         )
@@ -165,6 +169,9 @@ class MilvusStore(VectorStore):
         self._index = ""
         self._unwritable: str | None = None
         self._present = False
+        self._place_of_rows = Place(
+            system="milvus", collection=collection, namespace=database or None
+        )
         self._call = Calls(client, uri, token, database, timeout)
         self._rows = Rows(
             call=self._call, collection=collection, layout=self._layout, consistency=consistency
@@ -393,6 +400,9 @@ class MilvusStore(VectorStore):
     def _clear(self) -> None:
         if self._exists("clear"):
             self._rows.remove("clear", self._rows.everything)
+
+    def _place(self) -> Place:
+        return self._place_of_rows
 
     def _close(self) -> None:
         self._call.close()

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from vecstore.calls import Batch, Selection
 from vecstore.capabilities import Metric, StoreCapabilities
-from vecstore.dialects.pgvector.columns import INT64, Column, read_columns
+from vecstore.dialects.pgvector.address import LIBPQ_OPTIONS, URL_OPTIONS
+from vecstore.dialects.pgvector.columns import Column, read_columns
 from vecstore.dialects.pgvector.connection import Connections
 from vecstore.dialects.pgvector.dialect import Pgvector
 from vecstore.dialects.pgvector.layout import encode_json
+from vecstore.dialects.pgvector.rows import POSSIBLE_IDS, document_of, vector_text
 from vecstore.dialects.pgvector.schema import (
     MAX_HALF_INDEXED,
     IndexKind,
@@ -24,7 +24,7 @@ from vecstore.dialects.pgvector.schema import (
     read_table,
 )
 from vecstore.dialects.pgvector.statements import Statements
-from vecstore.document import Document, stored_document
+from vecstore.document import Document
 from vecstore.embedding import BatchingStrategy, EmbedderInput, check_dimension
 from vecstore.errors import (
     ConfigurationError,
@@ -179,8 +179,8 @@ class PgvectorStore(VectorStore):
         An embedded server runs in the folder while any store or process uses it, and its table is
         made when missing.
         """
-        read = url.options(_URL_OPTIONS, options)
-        libpq = {name: read.pop(name) for name in _LIBPQ_OPTIONS if name in read}
+        read = url.options(URL_OPTIONS, options)
+        libpq = {name: read.pop(name) for name in LIBPQ_OPTIONS if name in read}
         if url.scheme == "pgvector+embedded":
             return cls._embedded(url, embedder, read)
         from psycopg.conninfo import make_conninfo
@@ -338,7 +338,7 @@ class PgvectorStore(VectorStore):
                     "new_ids": ids,
                     "new_texts": texts,
                     "new_metadata": metadata,
-                    "new_vectors": [_vector_text(vector) for vector in vectors],
+                    "new_vectors": [vector_text(vector) for vector in vectors],
                 }
             assert self._facts is not None
             charset, within = self._facts.id_charset, batch.within
@@ -404,7 +404,7 @@ class PgvectorStore(VectorStore):
         # Not prepared: a plan made for any filter and any LIMIT may leave the index aside.
         cursor.execute(statement, params, prepare=False)
         return [
-            _document(row, 1.0 - row[4] if self.metric == "cosine" else -row[4])
+            document_of(row, 1.0 - row[4] if self.metric == "cosine" else -row[4])
             for row in cursor.fetchall()
         ]
 
@@ -445,7 +445,7 @@ class PgvectorStore(VectorStore):
                 return []
             where, params = self._where(selection)
             cursor.execute(self._sql.select(where, include_embedding, limit), params)
-            return [_document(row) for row in cursor.fetchall()]
+            return [document_of(row) for row in cursor.fetchall()]
 
     def _scan(self, filter: Any, *, batch_size: int, include_embedding: bool) -> Iterator[Document]:
         with self._connections.transaction("scan") as cursor:
@@ -455,7 +455,7 @@ class PgvectorStore(VectorStore):
             where, params = self._where(Selection(filter=filter))
             rows.execute(self._sql.select(where, include_embedding, None), params)
             for row in rows:
-                yield _document(row)
+                yield document_of(row)
 
     def _delete(self, selection: Selection) -> int:
         return self._change("delete", self._sql.delete, {}, selection)
@@ -517,76 +517,9 @@ class PgvectorStore(VectorStore):
         if selection.ids is not None:
             assert self._facts is not None
             conditions.append(self._sql.id_among(self._facts.id_charset))
-            possible = _POSSIBLE_IDS.get(self._facts.id_charset)
+            possible = POSSIBLE_IDS.get(self._facts.id_charset)
             params["ids"] = [id for id in selection.ids if possible is None or possible(id)]
         if selection.filter is not None:
             conditions.append(f"({selection.filter.query})")
             params.update(selection.filter.params)
         return (f" WHERE {' AND '.join(conditions)}" if conditions else ""), params
-
-
-def _document(row: tuple[Any, ...], score: float | None = None) -> Document:
-    document_id, text, metadata, embedding = row[:4]
-    vector = None
-    if embedding is not None:
-        vector = embedding.to_numpy()
-        vector.flags.writeable = False
-    return stored_document(
-        document_id, text or "", json.loads(metadata) if metadata else {}, vector, score
-    )
-
-
-def _vector_text(vector: Vector) -> str:
-    return f"[{','.join(map(repr, vector.tolist()))}]"
-
-
-def _is_uuid(id: str) -> bool:
-    try:
-        return str(uuid.UUID(id)) == id
-    except ValueError:
-        return False
-
-
-def _is_bigint(id: str) -> bool:
-    try:
-        return str(int(id)) == id and INT64[0] <= int(id) <= INT64[1]
-    except ValueError:
-        return False
-
-
-# Ids that a column can hold; others are unknown without asking.
-_POSSIBLE_IDS = {"uuid": _is_uuid, "integer": _is_bigint}
-
-
-def _flag(text: str) -> bool:
-    if text.lower() in ("true", "1", "yes"):
-        return True
-    if text.lower() in ("false", "0", "no"):
-        return False
-    raise ValueError(text)
-
-
-def _index(text: str) -> str | None:
-    return None if text.lower() == "none" else text
-
-
-_LIBPQ_OPTIONS = (
-    "sslmode",
-    "sslrootcert",
-    "connect_timeout",
-    "application_name",
-    "options",
-    "target_session_attrs",
-)
-_URL_OPTIONS: dict[str, Any] = {
-    **dict.fromkeys(("table", "schema", "metric"), str),
-    **dict.fromkeys(("id_column", "text_column", "metadata_column", "embedding_column"), str),
-    **dict.fromkeys(("dimension", "exact_below", "pool_size", "search_effort"), int),
-    **dict.fromkeys(("timeout", "statement_timeout"), float),
-    **dict.fromkeys(_LIBPQ_OPTIONS, str),
-    "create": _flag,
-    "index": _index,
-    "index_options": None,
-    "columns": None,
-    "batching": None,
-}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from vecstore.calls import Batch, Selection
 from vecstore.capabilities import Metric, StoreCapabilities
@@ -34,7 +34,9 @@ from vecstore.errors import ConfigurationError, DuplicateDocumentError, SchemaMi
 from vecstore.filter.ast import Expression
 from vecstore.filter.convert import Compiled
 from vecstore.hooks import changed
+from vecstore.observation import Place
 from vecstore.opening import StoreURL
+from vecstore.operations import CommonOptions
 from vecstore.store import VectorStore
 
 if TYPE_CHECKING:
@@ -75,6 +77,7 @@ class QdrantStore(VectorStore):
         exact: Compare with every point instead of asking the vector index.
         round_floats: Round floats that a server would not give back exactly to 15 significant
             digits, instead of refusing them. Local mode keeps every float.
+        **common: As for every store, such as ``observers`` and ``async_threads``.
 
     Raises:
         BackendNotInstalledError: If qdrant-client is missing.
@@ -124,6 +127,7 @@ class QdrantStore(VectorStore):
         indexes: Mapping[str | tuple[str, ...], IndexType] | None = None,
         exact: bool = False,
         round_floats: bool = False,
+        **common: Unpack[CommonOptions],
     ) -> None:
         if not isinstance(collection, str) or not collection:
             raise ConfigurationError(f"a collection has a name, not {collection!r}")
@@ -135,7 +139,7 @@ class QdrantStore(VectorStore):
             keeps_norm=metric != "cosine",
             id_charset="any" if layout.id else "uuid",
         )
-        super().__init__(embedder, metric=metric, dimension=dimension, batching=batching)
+        super().__init__(embedder, metric=metric, dimension=dimension, batching=batching, **common)
         self._dialect = Qdrant(prefix=layout.metadata, datetimes=datetimes)
         self._datetimes = datetime_paths(self._dialect)
         self._collection = collection
@@ -392,6 +396,9 @@ class QdrantStore(VectorStore):
             name = self._collection
             everything = models.FilterSelector(filter=models.Filter())
             self._call("clear", lambda client: client.delete(name, everything, wait=True))
+
+    def _place(self) -> Place:
+        return Place(system="qdrant", collection=self._collection)
 
     def _close(self) -> None:
         self._call.close()

@@ -267,7 +267,12 @@ def _load_plug_in(scheme: str) -> type[VectorStore]:
         raise ConfigurationError(
             f"there is no store for {scheme}:{_closest(scheme, known)} (known: {', '.join(known)})"
         )
-    loaded = point.load()
+    try:
+        loaded = point.load()
+    except Exception as error:
+        owner = "an unnamed distribution" if point.dist is None else point.dist.name
+        error.add_note(f"entry point {point.value!r} of {owner}, for stores at {scheme}:")
+        raise
     if not (isinstance(loaded, type) and issubclass(loaded, VectorStore)):
         raise ConfigurationError(
             f"the entry point {point.value!r} for {scheme}: is no subclass of vecstore.VectorStore"

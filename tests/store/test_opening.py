@@ -293,8 +293,10 @@ def test_a_plug_in_for_one_of_our_own_schemes(plug_in: Any) -> None:
 
 def test_a_plug_in_that_cannot_be_imported_raises(plug_in: Any) -> None:
     plug_in("broken-store", "other", "plugged_broken:Store", "import no_such_module_anywhere")
-    with pytest.raises(ModuleNotFoundError, match="no_such_module_anywhere"):
+    with pytest.raises(ModuleNotFoundError, match="no_such_module_anywhere") as caught:
         open_store("other:")
+    assert "plugged_broken:Store" in caught.value.__notes__[0]
+    assert "broken-store" in caught.value.__notes__[0]
 
 
 def test_a_plug_in_that_is_no_store(plug_in: Any) -> None:

@@ -154,7 +154,7 @@ def test_canonical_timestamps_sort_as_text_like_time() -> None:
         (time(1, tzinfo=UTC), "zone"),
         (datetime(1, 1, 1, tzinfo=PLUS_TWO), "years 1 to 9999"),
         (datetime(9999, 12, 31, 23, tzinfo=timezone(-timedelta(hours=2))), "years 1 to 9999"),
-        (np.datetime64("NaT"), "NaT"),
+        (np.datetime64("NaT", "us"), "NaT"),
         (np.datetime64("2024-01-01T00:00:00.000000001", "ns"), "microsecond"),
         (np.datetime64("20000-01-01"), "years 1 to 9999"),
         (np.datetime64(9_223_372_036_854, "D"), "years 1 to 9999"),

@@ -9,7 +9,12 @@ import pytest
 
 from vecstore import VectorStore
 from vecstore.dialects.pgvector.store import PgvectorStore
-from vecstore.testing import StoreSuite
+from vecstore.testing import (
+    AsyncStoreSuite,
+    PersistentStoreTests,
+    ScopedStoreSuite,
+    StoreSuite,
+)
 from vecstore.testing.store_suite.searching import Searching
 
 _numbers = count(1)
@@ -49,6 +54,20 @@ class OnPostgres:
 
 
 class TestExact(OnPostgres, StoreSuite):
+    pass
+
+
+class TestReopened(OnPostgres, PersistentStoreTests):
+    def open_again(self, store: PgvectorStore, **options: Any) -> VectorStore:
+        return PgvectorStore(self.dsn, table=store._spec.table, index=None, **options)
+
+
+class TestAwaited(OnPostgres, AsyncStoreSuite):
+    pass
+
+
+@pytest.mark.heavy
+class TestScoped(OnPostgres, ScopedStoreSuite):
     pass
 
 

@@ -63,6 +63,8 @@ class Connections:
         self._timeout = timeout
         self._statement_timeout = statement_timeout
         self._vector_type: Any = None
+        self._closed = False
+        self._streams: set[Any] = set()
         self.database: str | None = None
         """The database's name, once it has been connected to."""
         self._secrets = _secrets(dsn)
@@ -95,17 +97,27 @@ class Connections:
     @contextmanager
     def streaming(self, operation: str, batch_size: int) -> Iterator[Cursor[Any]]:
         """A cursor on the server's side, from which rows are fetched ``batch_size`` at a time."""
+        import psycopg
+
         with (
             self.translating(operation),
             self.pool.connection(timeout=self._timeout) as connection,
-            connection.transaction(),
         ):
-            with connection.cursor() as cursor:
-                self._prepare(cursor)
-            with connection.cursor(name="vecstore_scan") as rows:
-                rows.itersize = batch_size
-                self._adapt(rows)
-                yield rows
+            self._streams.add(connection)
+            try:
+                with connection.transaction():
+                    with connection.cursor() as cursor:
+                        self._prepare(cursor)
+                    with connection.cursor(name="vecstore_scan") as rows:
+                        rows.itersize = batch_size
+                        self._adapt(rows)
+                        yield rows
+            except psycopg.OperationalError:
+                # Closing the store takes the connection from a scan that was left half-way.
+                if not (self._closed and connection.closed):
+                    raise
+            finally:
+                self._streams.discard(connection)
 
     @contextmanager
     def translating(self, operation: str) -> Iterator[None]:
@@ -141,8 +153,11 @@ class Connections:
             ) from self._safe_cause(error)
 
     def close(self) -> None:
-        """Close the pool if it is our own."""
+        """Close the pool if it is our own, and end scans that were left half-way."""
+        self._closed = True
         if self._own:
+            for connection in list(self._streams):
+                connection.close()
             self.pool.close()
 
     def _prepare(self, cursor: Cursor[Any]) -> None:

@@ -388,17 +388,23 @@ def _from_numpy(value: Any) -> Scalar:
 def _from_datetime64(value: Any) -> str:
     if value != value:
         raise UnusableValue("NaT (no time) cannot be stored", "leave the key out")
-    microseconds = value.astype("datetime64[us]")
+    try:
+        microseconds = value.astype("datetime64[us]")
+    except OverflowError:
+        raise _outside_the_years() from None
     if microseconds != value:
         raise _finer_than_microseconds()
     moment = microseconds.item()
-    # Coarse units reach so far that the conversion wraps round silently.
+    # Before numpy 2.5 a unit that reaches further than microseconds wraps round silently.
     if microseconds.astype(value.dtype) != value or not isinstance(moment, datetime):
-        raise UnusableValue(
-            "the timestamp lies outside the years 1 to 9999",
-            "store a timestamp inside that range",
-        )
+        raise _outside_the_years()
     return _datetime_text(moment)
+
+
+def _outside_the_years() -> UnusableValue:
+    return UnusableValue(
+        "the timestamp lies outside the years 1 to 9999", "store a timestamp inside that range"
+    )
 
 
 def _finer_than_microseconds() -> UnusableValue:

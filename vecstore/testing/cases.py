@@ -14,7 +14,9 @@ from vecstore.filter.values import Kind, Scalar, kind_of
 from vecstore.testing.rows import Documents
 from vecstore.testing.samples import (
     HOSTILE_TEXTS,
+    LISTS,
     NUMBERS,
+    OBJECTS,
     ODD_KEYS,
     ODD_PATHS,
     PATHS,
@@ -39,6 +41,21 @@ _FEW_ROWS: Final[Documents] = {
     "texts": {"k": ["a", "v7"], "x": ["a", "v7"], "y": ["a", "v7"]},
     "bool": {"k": True, "x": True, "y": True},
     "null": {"k": None, "x": None, "y": None},
+}
+LONG_LISTS: Final = (1_000, 10_000)
+_LONG_LIST_ROWS: Final[Documents] = {
+    **_FEW_ROWS,
+    **{
+        f"{place} {number}": {"k": value, "n": {"k": value}} if place == "both" else {place: value}
+        for place, values in (
+            (
+                "both",
+                [True, False, 0, 1.0, -3, 0.5, 4_000, 9_999, 10**6, "1", "v77", "V7", "", "é"],
+            ),
+            ("k", [*LISTS, *OBJECTS, [], None, ["v1", "none"], [4_000.0], ["none"], [0.25]]),
+        )
+        for number, value in enumerate(values)
+    },
 }
 # A limit beyond these is taken at its word.
 _DEEPEST_TRIED: Final = 2_000
@@ -113,6 +130,31 @@ def lists_of_literals() -> Iterator[Expression]:
         for literals in lists:
             yield atom(Op.IN, path, literals)
             yield atom(Op.NIN, path, literals)
+
+
+def long_lists(capabilities: Capabilities) -> Iterator[Expression]:
+    """IN and NOT IN with lists so long that engines want another form for them.
+
+    Run them on :func:`long_list_rows`. Numbers are those that every engine holds exactly.
+    """
+    for length in LONG_LISTS:
+        if capabilities.max_list is not None and length > capabilities.max_list:
+            continue
+        texts = [*TEXTS, *[f"v{number}" for number in range(length)]][:length]
+        whole = list(range(-50, length - 50))
+        numbers = [float(item) if item % 3 else item for item in whole[1:]] + [0.5]
+        mixed = [True, *texts[: length // 2], *numbers[: length - 1 - length // 2]]
+        for op in (Op.IN, Op.NIN):
+            yield atom(op, ("k",), mixed)
+            if length == LONG_LISTS[0]:
+                yield from (atom(op, ("k",), literals) for literals in (texts, whole, numbers))
+                yield atom(op, ("n", "k"), mixed)
+                yield atom(op, ("k",), texts) & atom(Op.NE, ("x",), 1)
+
+
+def long_list_rows() -> Documents:
+    """Few documents, each of them in or just beside what :func:`long_lists` asks for."""
+    return _LONG_LIST_ROWS
 
 
 def hostile() -> Iterator[Expression]:

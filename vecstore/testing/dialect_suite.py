@@ -147,6 +147,12 @@ class DialectSuite:
         """IN and NOT IN with lists of one kind, of several, with duplicates, and long ones."""
         self.examiner.compare(cases.lists_of_literals(), self.rows)
 
+    def test_long_lists(self) -> None:
+        """IN and NOT IN with 1,000 and 10,000 literals: texts, numbers, and all kinds at once."""
+        examiner = self.examiner
+        filters = cases.long_lists(examiner.dialect.capabilities)
+        examiner.compare(filters, examiner.fit(cases.long_list_rows()), shrinking=False)
+
     def test_hostile_text_in_keys_and_values(self) -> None:
         """A text from a stranger never widens a filter."""
         self.examiner.compare(cases.hostile(), self.rows)

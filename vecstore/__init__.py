@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from vecstore.filter.operand import Key, Value
     from vecstore.filter.span import Span
     from vecstore.filter.values import Kind, clean_metadata
+    from vecstore.foreign import ForeignRecordWarning
     from vecstore.grammar.parser import parse
     from vecstore.observation import Observer, Place
     from vecstore.opening import StoreURL, open_store
@@ -86,6 +87,7 @@ _LOCATIONS = {
     "FilterLimitError": "vecstore.errors",
     "FilterSyntaxError": "vecstore.errors",
     "FilterTypeError": "vecstore.errors",
+    "ForeignRecordWarning": "vecstore.foreign",
     "Group": "vecstore.filter.ast",
     "Key": "vecstore.filter.operand",
     "Kind": "vecstore.filter.values",
@@ -142,6 +144,7 @@ __all__ = [
     "FilterLimitError",
     "FilterSyntaxError",
     "FilterTypeError",
+    "ForeignRecordWarning",
     "Group",
     "Key",
     "Kind",

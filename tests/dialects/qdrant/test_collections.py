@@ -302,3 +302,92 @@ class TestIndexes:
         with pytest.raises(BackendError, match=r"Qdrant refused count: .*docs") as caught:
             store.count()
         assert caught.value.__cause__ is not None
+
+
+class TestChangesToMetadata:
+    """Only what is named changes, in whatever stands around it."""
+
+    RICH: dict[str, Any] = {
+        "page_content": {"no": "text"},
+        "metadata": {"n": 1, "gone": 2, 'say "hi"': 3, "null": None, "deep": {"a": None}},
+        "other": [1, None, {"x": []}],
+        "empty": None,
+    }
+
+    def make(self, client: QdrantClient, payload: dict[str, Any] | None) -> str:
+        size = models.VectorParams(size=2, distance=models.Distance.DOT)
+        client.create_collection(
+            "kb",
+            vectors_config={
+                "body": size,
+                "title": size,
+                "many": models.VectorParams(
+                    size=2,
+                    distance=models.Distance.DOT,
+                    multivector_config=models.MultiVectorConfig(
+                        comparator=models.MultiVectorComparator.MAX_SIM
+                    ),
+                ),
+            },
+            sparse_vectors_config={"words": models.SparseVectorParams()},
+        )
+        vector: Any = {
+            "body": [1.0, 2.0],
+            "title": [3.0, 4.0],
+            "many": [[1.0, 0.0], [0.0, 1.0]],
+            "words": models.SparseVector(indices=[1, 5], values=[0.5, 0.25]),
+        }
+        one = str(uuid4())
+        client.upsert("kb", [models.PointStruct(id=one, vector=vector, payload=payload)])
+        return one
+
+    @pytest.mark.parametrize(
+        ("set", "unset"),
+        [
+            ({"n": 5}, []),
+            ({"n": 5, "a.b[]": {"c": None}}, ["gone", "never there"]),
+            ({"n": None}, []),
+            ({}, ["gone"]),
+            ({}, ['say "hi"', "gone"]),
+            ({"deep": {"b": 1}}, ['say "hi"']),
+        ],
+    )
+    @pytest.mark.parametrize("nested", [True, False])
+    def test_only_the_named_keys_change(
+        self, client: QdrantClient, set: dict[str, Any], unset: list[str], nested: bool
+    ) -> None:
+        payload = dict(self.RICH)
+        if not nested:
+            payload |= payload.pop("metadata")
+        one = self.make(client, payload)
+        layout = LANGCHAIN if nested else PayloadLayout(None, "page_content", "")
+        store = QdrantStore(
+            "kb", client=client, layout=layout, vector_name="body", metric="dot", dimension=2
+        )
+        [before] = client.retrieve("kb", [one], with_vectors=True)
+        assert store.update_metadata([one], set=set, unset=unset) == 1
+        [after] = client.retrieve("kb", [one], with_vectors=True)
+        assert after.vector == before.vector
+        expected = {**payload, **({} if nested else set)}
+        if nested:
+            expected["metadata"] = {**payload["metadata"], **set}
+        for name in unset:
+            (expected["metadata"] if nested else expected).pop(name, None)
+        assert after.payload == expected
+
+    @pytest.mark.parametrize("payload", [None, {}, {"metadata": None, "x": 1}, {"metadata": {}}])
+    def test_where_there_is_no_metadata_yet(
+        self, client: QdrantClient, payload: dict[str, Any] | None
+    ) -> None:
+        one = self.make(client, payload)
+        store = QdrantStore(
+            "kb", client=client, layout=LANGCHAIN, vector_name="body", metric="dot", dimension=2
+        )
+        assert store.update_metadata([one], unset=["n"]) == 1
+        assert store.update_metadata([one], set={"n": 1, "null": None}) == 1
+        assert store.update_metadata([one], set={"m": 2}) == 1
+        [point] = client.retrieve("kb", [one])
+        assert point.payload == {
+            **(payload or {}),
+            "metadata": {"n": 1, "null": None, "m": 2},
+        }

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from uuid import uuid4
 
 import pytest
+from qdrant_client import models
 
 from vecstore import VectorStore
 from vecstore.dialects.qdrant import Qdrant
@@ -18,10 +19,12 @@ from vecstore.testing import (
     ScopedStoreSuite,
     StoreSuite,
 )
+from vecstore.testing.store_suite.embedders import vector_of
 from vecstore.testing.store_suite.lives import Lives
 from vecstore.testing.store_suite.searching import Searching
 
 _numbers = count(1)
+DAMAGED = {"a number": 7, "a list": [1, "a"], "a text": "text", "null": None}
 
 
 class InMemory:
@@ -32,6 +35,24 @@ class InMemory:
 
     def make_store(self, **options: Any) -> VectorStore:
         return QdrantStore(f"suite_{next(_numbers)}", location=":memory:", **options)
+
+    def damage(self, store: VectorStore, kind: str) -> bool:
+        assert isinstance(store, QdrantStore)
+        payload: dict[str, Any] = {"id": "damaged", "text": "damaged", "metadata": {"n": -1}}
+        match kind:
+            case "no id" | "no text":
+                del payload[kind.removeprefix("no ")]
+            case "no metadata":
+                del payload["metadata"]
+            case "nothing":
+                payload = {}
+            case _:
+                part, _, what = kind.partition(" is ")
+                payload[part] = DAMAGED[what]
+        vector = vector_of("damaged").tolist()
+        point = models.PointStruct(id=str(uuid4()), vector=vector, payload=payload)
+        store.native.upsert(store._collection, [point])
+        return True
 
 
 class TestInMemory(InMemory, StoreSuite):

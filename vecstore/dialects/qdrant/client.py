@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeVar
 
 from vecstore.errors import (
@@ -60,12 +60,16 @@ class Calls:
         inner = type(self.client._client).__name__
         self.local = inner == "QdrantLocal"
         # Two threads inside local mode meet half-written lists and a cursor of one thread only.
-        self._lock: Any = threading.RLock() if self.local else nullcontext()
+        self._lock: AbstractContextManager[Any] = threading.RLock() if self.local else nullcontext()
 
     def __call__(self, operation: str, call: Callable[[Any], Result]) -> Result:
         """Run one call on the client."""
         with self.translating(operation), self._lock:
             return call(self.client)
+
+    def exclusive(self) -> AbstractContextManager[Any]:
+        """Keep other threads out between the calls of one operation, in local mode."""
+        return self._lock
 
     def close(self) -> None:
         """Close the client if it is our own."""

@@ -174,6 +174,16 @@ def encode_key(path: tuple[str, ...]) -> str:
     return ".".join([name if _BARE.fullmatch(name) else f'"{name}"' for name in path])
 
 
+def is_addressable(name: str) -> bool:
+    """Whether a path can name a key.
+
+    Example:
+        >>> is_addressable("a.b"), is_addressable('say "hi"')
+        (True, False)
+    """
+    return _ADDRESSABLE.fullmatch(name) is not None
+
+
 def encode_values(key: str, literals: Iterable[Scalar]) -> list[Condition]:
     """Conditions of which one holds where the value equals one of the literals.
 

@@ -74,15 +74,17 @@ class PayloadLayout:
 
     def read(self, point: str, payload: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
         """Id, text and metadata of the document that a payload holds."""
-        document_id = point if self.id is None else payload[self.id]
+        document_id, metadata = self.parts(point, payload)
         text = payload.get(self.text)
+        return document_id, text if isinstance(text, str) else "", dict(metadata or {})
+
+    def parts(self, point: str, payload: Mapping[str, Any]) -> tuple[Any, Any]:
+        """What stands where the id and the metadata should; None where nothing does."""
+        document_id = point if self.id is None else payload.get(self.id)
         if self.metadata:
-            metadata = payload.get(self.metadata) or {}
-        else:
-            metadata = {
-                key: value for key, value in payload.items() if key not in (self.id, self.text)
-            }
-        return document_id, text if isinstance(text, str) else "", dict(metadata)
+            return document_id, payload.get(self.metadata)
+        own = (self.id, self.text)
+        return document_id, {key: value for key, value in payload.items() if key not in own}
 
 
 OWN: Final = PayloadLayout()

@@ -11,6 +11,7 @@ from vecstore.dialects.qdrant.client import Calls
 from vecstore.dialects.qdrant.layout import PayloadLayout, point_id
 from vecstore.document import Document, stored_document
 from vecstore.filter.convert import Compiled
+from vecstore.foreign import ForeignRecords, fault_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,8 +88,9 @@ class Points:
         self, operation: str, document_ids: Sequence[str], filter: Compiled | None = None
     ) -> list[str]:
         """Which of the ids are stored, and match."""
+        names = {str(self.id(one)): one for one in document_ids}
         found = self.selected(operation, document_ids, filter, False)
-        return [self.layout.read(str(point.id), point.payload or {})[0] for point in found]
+        return [names[str(point.id)] for point in found]
 
     def pages(
         self, operation: str, filter: Compiled | None, include_embedding: bool, size: int
@@ -115,8 +117,29 @@ class Points:
             with_vectors=self.vectors(include_embedding),
         )
 
-    def document(self, point: Any, score: float | None = None) -> Document:
-        """The document that a point holds."""
+    def documents(
+        self, points: Iterable[Any], foreign: ForeignRecords, sign: float | None = None
+    ) -> Iterator[Document]:
+        """The documents that points hold.
+
+        Args:
+            points: As the client returns them.
+            foreign: Takes note of points that hold none, and are left out.
+            sign: What to multiply scores with; None where points have none.
+        """
+        for point in self.holding(points, foreign):
+            yield self._document(point, None if sign is None else sign * point.score)
+
+    def holding(self, points: Iterable[Any], foreign: ForeignRecords) -> Iterator[Any]:
+        """Those of the points that hold a document."""
+        for point in points:
+            fault = fault_of(*self.layout.parts(str(point.id), point.payload or {}))
+            if fault is None:
+                yield point
+            else:
+                foreign.leave_out(point.id, fault)
+
+    def _document(self, point: Any, score: float | None) -> Document:
         import numpy as np
 
         document_id, text, metadata = self.layout.read(str(point.id), point.payload or {})

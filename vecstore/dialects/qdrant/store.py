@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from vecstore.calls import Batch, Selection
 from vecstore.capabilities import Metric, StoreCapabilities
+from vecstore.dialects.qdrant.changes import payload_operations
 from vecstore.dialects.qdrant.client import Calls
 from vecstore.dialects.qdrant.collection import (
     IndexType,
@@ -33,7 +34,7 @@ from vecstore.embedding import BatchingStrategy, EmbedderInput, check_dimension
 from vecstore.errors import ConfigurationError, DuplicateDocumentError, SchemaMismatchError
 from vecstore.filter.ast import Expression
 from vecstore.filter.convert import Compiled
-from vecstore.hooks import changed
+from vecstore.foreign import ForeignRecords
 from vecstore.observation import Place
 from vecstore.opening import StoreURL
 from vecstore.operations import CommonOptions
@@ -302,22 +303,24 @@ class QdrantStore(VectorStore):
 
         if not self._exists("search"):
             return []
-        params = models.SearchParams(exact=True) if self._exact else None
-        answer = self._call(
-            "search",
-            lambda client: client.query_points(
-                self._collection,
-                query=vector.tolist(),
-                using=self._vector_name,
-                query_filter=as_model(filter),
-                search_params=params,
-                limit=top_k,
-                with_payload=True,
-                with_vectors=self._points.vectors(include_embedding),
-            ),
-        )
+        options: dict[str, Any] = {
+            "query": vector.tolist(),
+            "using": self._vector_name,
+            "query_filter": as_model(filter),
+            "search_params": models.SearchParams(exact=True) if self._exact else None,
+            "with_payload": True,
+            "with_vectors": self._points.vectors(include_embedding),
+        }
         sign = -1.0 if self.metric == "euclidean" else 1.0
-        return [self._points.document(point, sign * point.score) for point in answer.points]
+        foreign = self._foreign()
+        limit = top_k
+        while True:
+            points = self._call("search", _querying(self._collection, limit, options)).points
+            found = list(self._points.documents(points, foreign, sign))
+            if len(found) >= top_k or len(points) < limit:
+                return found[:top_k]
+            # Points that hold no document took the place of some that do.
+            limit = top_k + 2 * (len(points) - len(found))
 
     def _get(
         self, selection: Selection, *, limit: int | None, include_embedding: bool
@@ -326,17 +329,17 @@ class QdrantStore(VectorStore):
             return []
         if selection.ids is not None:
             found = self._points.selected("get", selection.ids, selection.filter, include_embedding)
-            return [self._points.document(point) for point in found]
+            return self._points.documents(found, self._foreign())
         size = min(limit or BATCH, BATCH)
         pages = self._points.pages("get", selection.filter, include_embedding, size)
         points = (point for page in pages for point in page)
-        return (self._points.document(point) for point in islice(points, limit))
+        return islice(self._points.documents(points, self._foreign()), limit)
 
     def _scan(self, filter: Any, *, batch_size: int, include_embedding: bool) -> Iterator[Document]:
         if self._exists("scan"):
+            foreign = self._foreign()
             for page in self._points.pages("scan", filter, include_embedding, batch_size):
-                for point in page:
-                    yield self._points.document(point)
+                yield from self._points.documents(page, foreign)
 
     def _delete(self, selection: Selection) -> int:
         assert selection.ids is not None
@@ -363,31 +366,28 @@ class QdrantStore(VectorStore):
     def _update_metadata(
         self, selection: Selection, *, set: dict[str, Any], unset: tuple[str, ...]
     ) -> int:
-        """Whole payloads are written: merging drops nulls, and not every key can be addressed."""
-        from qdrant_client import models
-
         set = self._storable(set, None)
-        if selection.ids is not None:
-            documents = iter(self._get(selection, limit=None, include_embedding=False))
-        else:
-            documents = self._scan(selection.filter, batch_size=BATCH, include_embedding=False)
+        if not self._exists("update_metadata"):
+            return 0
+        foreign = self._foreign()
         count = 0
-        # Pages follow the points' ids, which an update leaves alone: no point is met twice.
-        while part := list(islice(documents, BATCH)):
-            operations = [
-                models.OverwritePayloadOperation(
-                    overwrite_payload=models.SetPayload(
-                        payload=self._layout.write(
-                            document.id, document.text, changed(document.metadata, set, unset)
-                        ),
-                        points=[self._points.id(document.id)],
+        with self._call.exclusive():
+            # Pages follow the points' ids, which an update leaves alone: no point is met twice.
+            for page in self._selected_pages("update_metadata", selection):
+                points = list(self._points.holding(page, foreign))
+                if points:
+                    operations = payload_operations(
+                        self._layout, points, set, unset, by_filter=not self._call.local
                     )
-                )
-                for document in part
-            ]
-            self._call("update_metadata", _batch_update(self._collection, operations))
-            count += len(part)
+                    self._call("update_metadata", _batch_update(self._collection, operations))
+                    count += len(points)
         return count
+
+    def _selected_pages(self, operation: str, selection: Selection) -> Iterator[list[Any]]:
+        if selection.ids is None:
+            yield from self._points.pages(operation, selection.filter, False, BATCH)
+        else:
+            yield self._points.selected(operation, selection.ids, selection.filter, False)
 
     def _clear(self) -> None:
         from qdrant_client import models
@@ -396,6 +396,9 @@ class QdrantStore(VectorStore):
             name = self._collection
             everything = models.FilterSelector(filter=models.Filter())
             self._call("clear", lambda client: client.delete(name, everything, wait=True))
+
+    def _foreign(self) -> ForeignRecords:
+        return ForeignRecords(f"the collection {self._collection!r}")
 
     def _place(self) -> Place:
         return Place(system="qdrant", collection=self._collection)
@@ -407,6 +410,10 @@ class QdrantStore(VectorStore):
         """The Qdrant client; in local mode, take care that one thread uses it at a time."""
         client: QdrantClient = self._call.client
         return client
+
+
+def _querying(collection: str, limit: int, options: dict[str, Any]) -> Callable[[Any], Any]:
+    return lambda client: client.query_points(collection, limit=limit, **options)
 
 
 def _batch_update(collection: str, operations: list[Any]) -> Callable[[Any], Any]:

@@ -7,6 +7,7 @@ from vecstore.testing.store_suite.awaiting import Awaiting, Observing
 from vecstore.testing.store_suite.deleting import Deleting
 from vecstore.testing.store_suite.embedding import Embedding
 from vecstore.testing.store_suite.filtering import Filtering
+from vecstore.testing.store_suite.foreign import Foreign
 from vecstore.testing.store_suite.ids import Ids
 from vecstore.testing.store_suite.lifecycle import Lifecycle
 from vecstore.testing.store_suite.limits import Limits
@@ -38,6 +39,7 @@ class StoreSuite(
     Reading,
     Updating,
     Deleting,
+    Foreign,
     Limits,
     Embedding,
     Lifecycle,

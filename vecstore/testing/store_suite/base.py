@@ -31,6 +31,19 @@ from vecstore.testing.store_suite.sizes import parametrize_sizes
 
 _NO_BOUND = 10**5_000
 
+DAMAGES = (
+    "no id",
+    "id is a number",
+    "metadata is a list",
+    "metadata is a text",
+    "metadata is null",
+    "no metadata",
+    "text is a number",
+    "no text",
+    "nothing",
+)
+"""What can be wrong with a record that others wrote: see :meth:`StoreSuiteBase.damage`."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Shared:
@@ -98,6 +111,23 @@ class StoreSuiteBase:
     def discard(self, store: VectorStore) -> None:
         """Put away what :meth:`make_store` made; it may be closed already."""
         store.close()
+
+    def damage(self, store: VectorStore, kind: str) -> bool:
+        """Write a record that is not of the layout behind the store's back.
+
+        Apart from what is wrong it looks like a document ``damaged`` with the metadata
+        ``{"n": -1}``, and its vector is ``vector_of("damaged")``.
+
+        Args:
+            store: What :meth:`make_store` made; it holds documents already.
+            kind: One of ``"no id"``, ``"id is a number"``, ``"metadata is a list"``,
+                ``"metadata is a text"``, ``"metadata is null"``, ``"no metadata"``,
+                ``"text is a number"``, ``"no text"`` and ``"nothing"``: a vector alone.
+
+        Returns:
+            Whether the record was written; False where the engine cannot hold such a one.
+        """
+        return False
 
     def refuses(self, filter: Expression) -> bool:
         """Whether the store must refuse a filter for a reason its dialect does not declare."""

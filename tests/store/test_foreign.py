@@ -1,0 +1,45 @@
+"""Records that are no documents: which they are, and how they are told of."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+
+from vecstore import ForeignRecordWarning, SchemaMismatchError
+from vecstore.foreign import ForeignRecords, fault_of
+
+
+@pytest.mark.parametrize(
+    ("document_id", "metadata", "fault"),
+    [
+        ("a", {}, None),
+        ("a", None, None),
+        (None, {}, "no id"),
+        ("", {}, "its id is empty"),
+        (7, {}, "its id is a number"),
+        ("a", [], "metadata is a list"),
+        ("a", "x", "metadata is a text"),
+        ("a", 0, "metadata is a number"),
+        ("a", False, "metadata is a bool"),
+    ],
+)
+def test_what_is_no_document(document_id: Any, metadata: Any, fault: str | None) -> None:
+    found = fault_of(document_id, metadata)
+    assert found is None if fault is None else fault in str(found)
+
+
+def test_the_first_record_of_a_call_is_told_of() -> None:
+    foreign = ForeignRecords("the table docs")
+    with pytest.warns(ForeignRecordWarning, match=r"the table docs .* 7: it has no id"):
+        foreign.leave_out(7, "it has no id")
+    foreign.leave_out(8, "it has no id")  # a warning would fail the test
+    assert foreign.count == 2
+
+
+def test_where_warnings_are_errors_the_schema_does_not_match() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(SchemaMismatchError, match="it has no id"):
+            ForeignRecords("the table docs").leave_out(7, "it has no id")

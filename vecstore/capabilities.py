@@ -7,7 +7,7 @@ from typing import Literal
 
 Metric = Literal["cosine", "dot", "euclidean"]
 OnConflict = Literal["replace", "skip", "error"]
-IdCharset = Literal["any", "ascii", "uuid", "integer"]
+IdCharset = Literal["any", "ascii", "uuid", "integer", "uuid_or_number"]
 
 METRICS: tuple[Metric, ...] = ("cosine", "dot", "euclidean")
 
@@ -35,7 +35,8 @@ class StoreCapabilities:
         max_text_bytes: The longest text, in UTF-8.
         max_id_bytes: The longest id, in UTF-8.
         id_charset: Which ids there can be: ``"any"`` text, ``"ascii"``, ``"uuid"`` (in its
-            canonical form), or ``"integer"`` (decimal digits of a signed 64-bit number).
+            canonical form), ``"integer"`` (decimal digits of a signed 64-bit number), or
+            ``"uuid_or_number"`` (a UUID, or decimal digits of an unsigned 64-bit number).
         max_metadata_bytes: The largest metadata of one document, as compact JSON in UTF-8.
         min_integer: The smallest integer that metadata can hold exactly.
         max_integer: The largest one.

@@ -353,15 +353,28 @@ def _is_integer(id: str) -> bool:
     return bool(re.fullmatch(r"0|-?[1-9][0-9]{0,18}", id)) and -(2**63) <= int(id) < 2**63
 
 
+def is_uuid_or_number(id: str) -> bool:
+    """Whether an id is a UUID in its canonical form, or an unsigned number of 64 bits.
+
+    Example:
+        >>> [is_uuid_or_number(id) for id in ("7", "07", "18446744073709551616")]
+        [True, False, False]
+    """
+    number = re.fullmatch(r"0|[1-9][0-9]{0,19}", id)
+    return int(id) < 2**64 if number else _is_uuid(id)
+
+
 _ID_TESTS: dict[str, Callable[[str], bool]] = {
     "ascii": str.isascii,
     "uuid": _is_uuid,
     "integer": _is_integer,
+    "uuid_or_number": is_uuid_or_number,
 }
 _ID_WORDS = {
     "ascii": "ASCII text",
     "uuid": "a UUID in its canonical form, such as 123e4567-e89b-12d3-a456-426614174000",
     "integer": "an integer of 64 bits",
+    "uuid_or_number": "a UUID in its canonical form, or a whole number from 0 to 2**64 - 1",
 }
 
 

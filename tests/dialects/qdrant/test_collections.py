@@ -17,8 +17,10 @@ from vecstore import (
     ConfigurationError,
     Document,
     DocumentError,
+    DuplicateDocumentError,
     F,
     SchemaMismatchError,
+    UnsupportedFilterError,
 )
 from vecstore.dialects.qdrant.layout import LANGCHAIN, PayloadLayout
 from vecstore.dialects.qdrant.store import QdrantStore
@@ -150,7 +152,7 @@ class TestOfOthers:
             ],
         )
         store = QdrantStore("kb", client=client, layout=LANGCHAIN)
-        assert store.capabilities.id_charset == "uuid"
+        assert store.capabilities.id_charset == "uuid_or_number"
         [found] = store.search(vector=[1, 0], filter="source == 'a.md' AND n >= 1")
         assert (found.id, found.text, found.metadata, found.score) == (
             ids[0],
@@ -170,9 +172,15 @@ class TestOfOthers:
         assert store.update_metadata(["7"], set={"n": 3}) == 1
         [point] = client.retrieve("kb", [7])
         assert point.payload == {"page_content": "World", "metadata": {"n": 3}}
-        with pytest.raises(DocumentError, match="UUID"):
-            store.add([document("x")])
-        assert store.delete(["7", "x", added]) == 2
+        for refused in ("x", "08", "-1", str(2**64), added.upper()):
+            with pytest.raises(DocumentError, match=r"UUID.*number from 0"):
+                store.add([document(refused)])
+        assert store.get(["9" * 5_000]) == []
+        assert store.add([document("8"), document(str(2**64 - 1))]) == ["8", str(2**64 - 1)]
+        assert sorted(point.id for point in client.retrieve("kb", [8, 2**64 - 1])) == [8, 2**64 - 1]
+        with pytest.raises(DuplicateDocumentError):
+            store.add([document("8")], on_conflict="error")
+        assert store.delete(["7", "8", "x", added, "9" * 5_000]) == 3
 
     def test_metadata_beside_the_text(self, client: QdrantClient) -> None:
         client.create_collection(
@@ -192,6 +200,44 @@ class TestOfOthers:
         assert store.get(filter="n == 1 AND k == 'v'") == [
             Document("Hello", {"n": 1, "k": "v"}, id=one)
         ]
+
+    @pytest.mark.parametrize("id_key", [None, "key"])
+    def test_keys_that_other_parts_of_the_document_have(
+        self, client: QdrantClient, id_key: str | None
+    ) -> None:
+        layout = PayloadLayout(id=id_key, text="document", metadata="")
+        store = QdrantStore("kb", client=client, layout=layout, metric="dot", dimension=2)
+        store.add([document("7", {"n": 1})])
+        for name, part in (("document", "text"), ("key", "id")):
+            if name == "key" and id_key is None:
+                continue
+            with pytest.raises(DocumentError, match=f"'8'.* {name} .*{part} of a document"):
+                store.add([document("8", {name: "x"})])
+            with pytest.raises(DocumentError, match=f"{name} .*{part} of a document"):
+                store.update_metadata(["7"], set={name: "x"})
+            with pytest.raises(DocumentError, match=f"{name} .*{part} of a document"):
+                store.update_metadata(["7"], unset=[name])
+            with pytest.raises(UnsupportedFilterError, match=f"{part} of documents"):
+                store.get(filter=f"n == 1 AND NOT {name}.x == 1")
+        store.add([document("9", {"id": 1, "text": "x", "metadata": {"a": 1}})])
+        assert [one.id for one in store.get(filter="metadata.a == 1 AND id == 1")] == ["9"]
+        assert store.get(["7"])[0].metadata == {"n": 1}
+
+    def test_a_vector_whose_name_is_empty_has_none(self, client: QdrantClient) -> None:
+        """So LangChain makes its collections."""
+        size = models.VectorParams(size=2, distance=models.Distance.COSINE)
+        client.create_collection("kb", vectors_config={"": size})
+        client.create_collection("two", vectors_config={"": size, "other": size})
+        for name in ("kb", "two"):
+            for vector_name in (None, ""):
+                store = QdrantStore(name, client=client, layout=LANGCHAIN, vector_name=vector_name)
+                store.add([document("7", {"n": 1})])
+                [found] = store.search(vector=[3, 4], include_embedding=True)
+                assert found.embedding is not None
+                assert found.embedding.tolist() == pytest.approx([0.6, 0.8])
+        made = QdrantStore("made", client=client, vector_name="", dimension=2)
+        made.add([document("a")])
+        assert len(made.search(vector=[3, 4])) == 1
 
     @pytest.mark.parametrize("kind", ["integer", "datetime"])
     def test_indexes_that_change_answers_are_refused(self, kind: str) -> None:

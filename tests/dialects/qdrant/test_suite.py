@@ -12,6 +12,7 @@ from qdrant_client import models
 
 from vecstore import VectorStore
 from vecstore.dialects.qdrant import Qdrant
+from vecstore.dialects.qdrant.layout import LANGCHAIN, PayloadLayout
 from vecstore.dialects.qdrant.store import QdrantStore
 from vecstore.testing import (
     AsyncStoreSuite,
@@ -19,9 +20,13 @@ from vecstore.testing import (
     ScopedStoreSuite,
     StoreSuite,
 )
+from vecstore.testing.store_suite.adding import Adding
+from vecstore.testing.store_suite.deleting import Deleting
 from vecstore.testing.store_suite.embedders import vector_of
+from vecstore.testing.store_suite.ids import Ids
 from vecstore.testing.store_suite.lives import Lives
 from vecstore.testing.store_suite.searching import Searching
+from vecstore.testing.store_suite.updating import Updating
 
 _numbers = count(1)
 DAMAGED = {"a number": 7, "a list": [1, "a"], "a text": "text", "null": None}
@@ -84,6 +89,27 @@ class TestEuclideanScores(InMemory, Searching):
 class TestNamedVector(InMemory, Searching):
     def make_store(self, **options: Any) -> VectorStore:
         return QdrantStore("docs", location=":memory:", vector_name="body", **options)
+
+
+class InLangchainsLayout(InMemory):
+    """Ids are the points' own, metadata a part of payloads that hold other things as well."""
+
+    layout: ClassVar[PayloadLayout] = LANGCHAIN
+
+    def make_store(self, **options: Any) -> VectorStore:
+        return QdrantStore("docs", location=":memory:", layout=self.layout, **options)
+
+    def damage(self, store: VectorStore, kind: str) -> bool:
+        return False
+
+
+class TestInLangchainsLayout(InLangchainsLayout, Ids, Adding, Updating, Deleting):
+    pass
+
+
+@pytest.mark.heavy
+class TestAllInLangchainsLayout(InLangchainsLayout, StoreSuite):
+    pass
 
 
 class TestFolder(PersistentStoreTests):

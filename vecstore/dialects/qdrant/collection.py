@@ -11,6 +11,9 @@ from vecstore.dialects.qdrant.dialect import Qdrant, encode_key
 from vecstore.dialects.qdrant.layout import as_path
 from vecstore.errors import ConfigurationError, SchemaMismatchError
 
+UNNAMED: Final = ""
+"""What the engine itself calls the vector that has no name."""
+
 IndexType = Literal["keyword", "float", "bool", "datetime"]
 
 _DISTANCES: Final[dict[Metric, str]] = {"cosine": "Cosine", "dot": "Dot", "euclidean": "Euclid"}
@@ -136,12 +139,12 @@ def datetime_paths(dialect: Qdrant) -> Iterable[tuple[str, ...]]:
 
 def _vector(vectors: Any, name: str, vector_name: str | None) -> Any:
     if isinstance(vectors, dict):
-        if vector_name not in vectors:
-            known = ", ".join(map(repr, sorted(vectors))) or "none"
-            raise SchemaMismatchError(
-                f"the collection {name!r} has the vectors {known}; name one with vector_name=..."
-            )
-        return vectors[vector_name]
+        if (vector_name or UNNAMED) in vectors:
+            return vectors[vector_name or UNNAMED]
+        known = ", ".join(map(repr, sorted(vectors))) or "none"
+        raise SchemaMismatchError(
+            f"the collection {name!r} has the vectors {known}; name one with vector_name=..."
+        )
     if vector_name is not None:
         raise SchemaMismatchError(
             f"the collection {name!r} has one vector without a name; leave vector_name out"

@@ -18,7 +18,7 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID, uuid5
 
-from vecstore.errors import DocumentError
+from vecstore.errors import ConfigurationError, DocumentError
 from vecstore.filter.text import key_text
 from vecstore.filter.values import to_scalar
 
@@ -64,6 +64,46 @@ class PayloadLayout:
     id: str | None = ID
     text: str = TEXT
     metadata: str = METADATA
+
+    def __post_init__(self) -> None:
+        names = [self.text, self.metadata, *([] if self.id is None else [self.id])]
+        if not all(isinstance(name, str) for name in names) or not all((self.text, self.id != "")):
+            raise ConfigurationError(
+                'a layout names keys of payloads: PayloadLayout(id=None, text="document", '
+                'metadata="")'
+            )
+        if len({*names}) < len(names):
+            raise ConfigurationError(f"two parts of {self} stand under one key")
+
+    @property
+    def reserved(self) -> Mapping[str, str]:
+        """Keys that metadata cannot have, because another part of the document stands there."""
+        if self.metadata:
+            return {}
+        return {self.text: "text", **({} if self.id is None else {self.id: "id"})}
+
+    def check_reserved(self, names: Iterable[str], document_id: str | None = None) -> None:
+        """Refuse metadata with a key that is another part's.
+
+        Raises:
+            DocumentError: Naming the document and the key.
+
+        Example:
+            >>> PayloadLayout(None, "document", "").check_reserved(["n", "document"], "7")
+            Traceback (most recent call last):
+            ...
+            vecstore.errors.DocumentError: document '7': the key document is where this ...
+        """
+        reserved = self.reserved
+        for name in names if reserved else ():
+            if name in reserved:
+                shown = "" if document_id is None else f"document {document_id!r}: "
+                raise DocumentError(
+                    f"{shown}the key {key_text((name,))} is where this collection keeps the "
+                    f"{reserved[name]} of a document, beside the metadata; rename the key",
+                    document_id=document_id,
+                    key=key_text((name,)),
+                )
 
     def write(self, document_id: str, text: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
         """The payload that holds a document."""

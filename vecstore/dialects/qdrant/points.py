@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
 from vecstore.dialects.qdrant.client import Calls
+from vecstore.dialects.qdrant.collection import UNNAMED
 from vecstore.dialects.qdrant.layout import PayloadLayout, point_id
 from vecstore.document import Document, stored_document
 from vecstore.filter.convert import Compiled
 from vecstore.foreign import ForeignRecords, fault_of
+from vecstore.ingest import is_uuid_or_number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,13 +35,13 @@ class Points:
         """The point under which a document is stored."""
         if self.layout.id is not None:
             return point_id(document_id)
-        return int(document_id) if _is_number(document_id) else document_id
+        return int(document_id) if document_id.isdecimal() else document_id
 
     def ids(self, document_ids: Iterable[str]) -> list[str | int]:
         """The points that ids stand for; without ids that no point can have."""
         if self.layout.id is not None:
             return [point_id(one) for one in document_ids]
-        return [self.id(one) for one in document_ids if _is_point(one)]
+        return [self.id(one) for one in document_ids if is_uuid_or_number(one)]
 
     def named(self, vector: Any) -> Any:
         """A vector as points take it."""
@@ -88,7 +89,7 @@ class Points:
         self, operation: str, document_ids: Sequence[str], filter: Compiled | None = None
     ) -> list[str]:
         """Which of the ids are stored, and match."""
-        names = {str(self.id(one)): one for one in document_ids}
+        names = {str(point): one for one in document_ids for point in self.ids([one])}
         found = self.selected(operation, document_ids, filter, False)
         return [names[str(point.id)] for point in found]
 
@@ -145,7 +146,7 @@ class Points:
         document_id, text, metadata = self.layout.read(str(point.id), point.payload or {})
         vector = point.vector
         if isinstance(vector, dict):
-            vector = vector.get(self.vector_name)
+            vector = vector.get(self.vector_name or UNNAMED)
         embedding = None
         if vector is not None:
             embedding = np.array(vector, dtype=np.float32)
@@ -158,16 +159,3 @@ def as_model(filter: Compiled | None) -> Any:
     from qdrant_client import models
 
     return None if filter is None else models.Filter.model_validate(filter.query)
-
-
-def _is_number(document_id: str) -> bool:
-    return document_id.isascii() and document_id.isdigit()
-
-
-def _is_point(document_id: str) -> bool:
-    if _is_number(document_id):
-        return str(int(document_id)) == document_id and int(document_id) < 2**64
-    try:
-        return str(UUID(document_id)) == document_id
-    except ValueError:
-        return False

@@ -12,6 +12,7 @@ from vecstore.capabilities import Metric, StoreCapabilities
 from vecstore.dialects.qdrant.changes import payload_operations
 from vecstore.dialects.qdrant.client import Calls
 from vecstore.dialects.qdrant.collection import (
+    UNNAMED,
     IndexType,
     check_collection,
     datetime_paths,
@@ -34,6 +35,7 @@ from vecstore.embedding import BatchingStrategy, EmbedderInput, check_dimension
 from vecstore.errors import ConfigurationError, DuplicateDocumentError, SchemaMismatchError
 from vecstore.filter.ast import Expression
 from vecstore.filter.convert import Compiled
+from vecstore.filter.op import LOGICAL
 from vecstore.foreign import ForeignRecords
 from vecstore.observation import Place
 from vecstore.opening import StoreURL
@@ -138,14 +140,14 @@ class QdrantStore(VectorStore):
         self.capabilities = replace(
             self.capabilities,
             keeps_norm=metric != "cosine",
-            id_charset="any" if layout.id else "uuid",
+            id_charset="any" if layout.id else "uuid_or_number",
         )
         super().__init__(embedder, metric=metric, dimension=dimension, batching=batching, **common)
         self._dialect = Qdrant(prefix=layout.metadata, datetimes=datetimes)
         self._datetimes = datetime_paths(self._dialect)
         self._collection = collection
         self._layout = layout
-        self._vector_name = vector_name
+        self._vector_name = vector_name = vector_name or None
         self._exact = exact
         self._round_floats = round_floats
         self._indexes = read_indexes(indexes or {}, self._dialect)
@@ -225,14 +227,17 @@ class QdrantStore(VectorStore):
             name = self._collection
             if not self._call(operation, lambda client: client.collection_exists(name)):
                 return False
+            info = self._call(operation, lambda client: client.get_collection(name))
             self._dimension = check_collection(
-                self._call(operation, lambda client: client.get_collection(name)),
+                info,
                 name,
                 metric=self.metric,
                 dimension=self._dimension,
                 vector_name=self._vector_name,
                 datetimes=[payload_path(self._dialect, path) for path in self._datetimes],
             )
+            if self._vector_name is None and isinstance(info.config.params.vectors, dict):
+                self._points = replace(self._points, vector_name=UNNAMED)
             self._present = True
         return True
 
@@ -250,10 +255,20 @@ class QdrantStore(VectorStore):
     # --- the hooks ---------------------------------------------------------------------------
 
     def _compile_filter(self, filter: Expression) -> Compiled:
+        reserved = self._layout.reserved
+        for atom in filter.walk() if reserved else ():
+            if atom.op not in LOGICAL and atom.key.path[0] in reserved:
+                raise self._dialect.refuse(
+                    atom,
+                    f"this collection keeps the {reserved[atom.key.path[0]]} of documents there, "
+                    "which is no metadata",
+                    "filter by another key",
+                )
         return self._dialect.compile(filter, limits=None)
 
     def _check_documents(self, documents: Sequence[Any]) -> None:
         for document in documents:
+            self._layout.check_reserved(document.metadata, document.id)
             document.metadata = self._storable(document.metadata, document.id)
 
     def _storable(self, metadata: dict[str, Any], document_id: str | None) -> dict[str, Any]:
@@ -366,6 +381,7 @@ class QdrantStore(VectorStore):
     def _update_metadata(
         self, selection: Selection, *, set: dict[str, Any], unset: tuple[str, ...]
     ) -> int:
+        self._layout.check_reserved((*set, *unset))
         set = self._storable(set, None)
         if not self._exists("update_metadata"):
             return 0

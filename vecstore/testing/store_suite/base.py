@@ -264,7 +264,7 @@ class StoreSuiteBase:
     def id(self, name: str) -> str:
         """An id that the store can have; the name itself where that is possible."""
         charset = self.capabilities.id_charset
-        if charset == "uuid":
+        if charset in ("uuid", "uuid_or_number"):
             return str(uuid.uuid5(uuid.NAMESPACE_OID, name))
         if charset == "integer":
             return str(int.from_bytes(hashlib.sha256(name.encode()).digest()[:7], "big"))

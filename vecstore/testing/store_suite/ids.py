@@ -6,10 +6,13 @@ import pytest
 
 from vecstore.document import Document
 from vecstore.errors import DocumentError
+from vecstore.ingest import is_uuid_or_number
 from vecstore.store import VectorStore
 from vecstore.testing.samples import HOSTILE_TEXTS
 from vecstore.testing.store_suite.base import StoreSuiteBase
 from vecstore.testing.store_suite.embedders import vector_of
+
+_UUID = "123e4567-e89b-12d3-a456-426614174000"
 
 IDS: tuple[str, ...] = (
     "a",
@@ -144,7 +147,10 @@ class Ids(StoreSuiteBase):
         if limits.id_charset == "ascii":
             return [id for id in ids if id.isascii() and len(id) <= longest]
         if limits.id_charset == "uuid":
-            return ["123e4567-e89b-12d3-a456-426614174000"]
+            return [_UUID]
+        if limits.id_charset == "uuid_or_number":
+            numbers = [id for id in ids if is_uuid_or_number(id)]
+            return [*dict.fromkeys([*numbers, "0", "7", "18446744073709551615", _UUID])]
         return ["1", "-1", "9223372036854775807"]
 
     def _documents(self) -> list[Document]:

@@ -43,7 +43,7 @@ class Scoped(StoreSuiteBase):
 
     def _outside(self, number: int, made: VectorStore) -> str:
         charset = made.capabilities.id_charset
-        if charset == "uuid":
+        if charset in ("uuid", "uuid_or_number"):
             return f"00000000-0000-0000-0000-{number:012}"
         return f"{number + 1}" if charset == "integer" else f"outside-{number}"
 

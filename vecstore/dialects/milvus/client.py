@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import threading
+import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from vecstore.dialects.milvus.engine import LITE_TIMEOUT, LiteEngine, lite_engines
+from vecstore.dialects.milvus.threads import CallThreads, Overdue
 from vecstore.errors import (
     BackendError,
     BackendNotInstalledError,
     ConfigurationError,
+    StoreClosedError,
     VecstoreError,
 )
 
@@ -23,50 +26,11 @@ TIMEOUT: Final = 60.0
 _RATE_LIMIT = 8
 _RETRYABLE_GRPC = frozenset({"UNAVAILABLE", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED", "ABORTED"})
 _LITE = "milvus_lite"
-
-
-class LiteFiles:
-    """The milvus-lite files that stores of this process have open.
-
-    A file is served by threads of this process and locked against others, and the client leaves it
-    so until the process ends. Here the last store that closes lets go of it.
-    """
-
-    def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._users: dict[Path, int] = {}
-        self._locks: dict[str, threading.RLock] = {}
-
-    def lock(self, address: str) -> threading.RLock:
-        """The lock for one milvus-lite: it takes several readers or one writer."""
-        with self._guard:
-            return self._locks.setdefault(address, threading.RLock())
-
-    @contextmanager
-    def opening(self, path: Path) -> Iterator[None]:
-        """Count one more user of a file, if the block does not fail."""
-        from milvus_lite.server_manager import server_manager_instance
-
-        with self._guard:
-            served = str(path) in server_manager_instance._servers
-            yield
-            if path in self._users or not served:
-                self._users[path] = self._users.get(path, 0) + 1
-
-    def close(self, path: Path) -> None:
-        """Count one user less; the file is let go with the last one."""
-        from milvus_lite.server_manager import server_manager_instance
-
-        with self._guard:
-            if path not in self._users:
-                return  # a client of somebody else's had opened it before
-            self._users[path] -= 1
-            if not self._users[path]:
-                del self._users[path]
-                server_manager_instance.release_server(str(path))
-
-
-_lite_files: Final = LiteFiles()
+# A call of the client is a few requests, each with the time of one.
+_REQUESTS = 3
+_FORKS = "GRPC_ENABLE_FORK_SUPPORT"
+_FINE = frozenset({4, 6, 35, 100, 101, 200, 700})
+"""Codes of milvus-lite for calls that it refused before it wrote: of what is missing or invalid."""
 
 
 class Calls:
@@ -79,10 +43,15 @@ class Calls:
         database: Name of the database.
         timeout: Seconds for one call.
 
+    Attributes:
+        client: The ``MilvusClient``.
+        lite: Whether it is milvus-lite that answers.
+        timeout: What the client is told; None with milvus-lite, whose calls end when they end.
+
     Raises:
         BackendNotInstalledError: If pymilvus, or for a file milvus-lite, is missing.
         ConfigurationError: If there is no way to reach a server by these.
-        BackendError: If the server does not answer.
+        BackendError: If the server does not answer, or the file cannot be opened.
     """
 
     def __init__(
@@ -101,59 +70,138 @@ class Calls:
             )
         self._secrets = _secrets(token)
         self._own = client is None
-        self._path: Path | None = None
-        self.client: Any = client
-        if uri is not None:
-            options = {"token": token or "", "db_name": database, "timeout": timeout or TIMEOUT}
-            with self.translating("open"):
-                if uri.endswith(".db"):
-                    self._open_file(Path(uri).absolute(), options)
-                else:
-                    self.client = MilvusClient(uri, **options)
-        with self.translating("open"):
-            version = str(self.client.get_server_version(timeout=timeout or TIMEOUT))
-        self.lite = version.startswith(_LITE)
-        self.timeout = timeout if timeout is not None or self.lite else TIMEOUT
+        self._engine: LiteEngine | None = None
         self._lock: Any = nullcontext()
-        if self.lite:
-            self._lock = _lite_files.lock(self.client._config.address)
+        self._threads = CallThreads(single=False)
+        self._pid = os.getpid()
+        self._options: dict[str, Any] = {"token": token or "", "db_name": database}
+        self._uri = uri
+        self.client: Any = client
+        self.lite = False
+        self.timeout: float | None = timeout or TIMEOUT
+        self._deadline = _REQUESTS * (timeout or TIMEOUT)
+        try:
+            if uri is not None:
+                self._connect(uri)
+            version = str(self("open", lambda client: client.get_server_version(**self._limit())))
+            if version.startswith(_LITE):
+                # A request that ran out of time would go on in the engine beside the next one.
+                self.timeout = None
+                self._deadline = timeout or LITE_TIMEOUT
+                self._join()
+        except BaseException:
+            self.close()
+            raise
 
-    def __call__(self, operation: str, call: Callable[[Any], Result]) -> Result:
-        """Run one call on the client."""
+    def __call__(
+        self, operation: str, call: Callable[[Any], Result], *, writing: bool = False
+    ) -> Result:
+        """Run one call on the client.
+
+        Args:
+            operation: What the caller does, for errors.
+            call: Gets the client.
+            writing: Whether it changes rows.
+        """
+        if os.getpid() != self._pid:
+            self.after_fork()
+        engine = self._engine
+
+        def work() -> Result:
+            if engine is None or not writing:
+                return call(self.client)
+            # Here, in the thread of the engine: the write before may have ended only now.
+            engine.check_writable()
+            try:
+                return call(self.client)
+            except Exception as error:
+                if _may_have_broken(error):
+                    engine.fault = self._redacted(_told(error))
+                raise
+
         with self.translating(operation), self._lock:
-            return call(self.client)
+            return self._threads.run(work, self._deadline)
+
+    @property
+    def exclusive(self) -> Any:
+        """A context in which nobody else of this process calls the same milvus-lite."""
+        return self._lock
 
     def close(self) -> None:
         """Close the client if it is our own."""
-        if self._own:
-            self.client.close()
-            if self._path is not None:
-                with self._lock:
-                    _lite_files.close(self._path)
+        if os.getpid() != self._pid:
+            return
+        client, engine = self.client, self._engine
+        if self._own and client is not None:
+            with self.translating("close"), suppress(Overdue):
+                self._threads.run(client.close, self._deadline)
+        self._engine = None
+        if engine is not None:
+            lite_engines.leave(engine)
+        else:
+            self._threads.close()
 
-    def _open_file(self, path: Path, options: dict[str, Any]) -> None:
+    def after_fork(self) -> None:
+        """In a forked child: open a connection of its own.
+
+        Raises:
+            StoreClosedError: If there is no way to, as with milvus-lite.
+        """
+        if self._engine is not None and self._engine.path is not None:
+            self._engine.check_process()
+        if not self._own or self._uri is None:
+            raise StoreClosedError(
+                "the client of this store was opened before the process was forked, and "
+                "connections do not outlive that; make the client and the store in the child"
+            )
+        if os.environ.get(_FORKS, "").lower() not in ("1", "true", "yes"):
+            raise StoreClosedError(
+                "this process was forked from one that has a connection to Milvus open, and gRPC "
+                f"then reaches nothing; set {_FORKS}=1 in the environment before Python starts, "
+                "start processes by spawn, or open the first store after the fork"
+            )
+        self._threads = CallThreads(single=False)
+        self._pid = os.getpid()
+        self._engine = None
+        self._lock = nullcontext()
+        self._connect(self._uri)
+        if self.lite:  # one that another process has
+            self._join()
+
+    def _connect(self, uri: str) -> None:
         from pymilvus import MilvusClient
-        from pymilvus.exceptions import ConnectionConfigException
 
-        try:
-            import milvus_lite
-        except ImportError as error:
-            reason = f"a Milvus file such as {path.name} needs milvus-lite"
-            raise _not_installed("milvus-embedded", reason, error) from error
-        del milvus_lite
-        if not path.parent.is_dir():
-            raise ConfigurationError(f"there is no folder {path.parent}; make it first")
-        with _lite_files.opening(path):
+        if uri.endswith(".db"):
             try:
-                self.client = MilvusClient(str(path), **options)
-            except ConnectionConfigException:
-                raise BackendError(
-                    f"milvus-lite cannot open {path}: another process has it open, or it is not a "
-                    "milvus-lite folder; one process at a time may use it",
-                    operation="open",
-                    retryable=True,
-                ) from None
-        self._path = path
+                import milvus_lite
+            except ImportError as error:
+                reason = f"a Milvus file such as {Path(uri).name} needs milvus-lite"
+                raise _not_installed("milvus-embedded", reason, error) from error
+            del milvus_lite
+            with self.translating("open"):
+                address = lite_engines.open(Path(uri).absolute())
+            self._engine = lite_engines.join(address)
+            self._threads.close()
+            self._threads = self._engine.threads
+            uri = f"http://{address}"
+        options = {**self._options, "timeout": self.timeout}
+
+        def connect() -> Any:
+            return MilvusClient(uri, dedicated=True, **options)
+
+        with self.translating("open"):
+            self.client = self._threads.run(connect, self._deadline)
+
+    def _join(self) -> None:
+        self.lite = True
+        if self._engine is None:
+            self._engine = lite_engines.join(self.client._config.address)
+            self._threads.close()
+            self._threads = self._engine.threads
+        self._lock = self._engine.lock
+
+    def _limit(self) -> dict[str, Any]:
+        return {"timeout": self.timeout}
 
     @contextmanager
     def translating(self, operation: str) -> Iterator[None]:
@@ -162,8 +210,18 @@ class Calls:
             yield
         except VecstoreError:
             raise
+        except Overdue:
+            name = "milvus-lite" if self.lite else "Milvus"
+            raise BackendError(
+                f"{name} has not ended {operation} after {self._deadline:g} s (timeout); it may "
+                "still be at it, and other calls wait for that"
+                if self.lite
+                else f"{name} has not answered {operation} after {self._deadline:g} s",
+                operation=operation,
+                retryable=True,
+            ) from None
         except Exception as error:
-            told = str(getattr(error, "message", "") or error).strip() or type(error).__name__
+            told = _told(error)
             safe = self._redacted(f"{error!s}{error!r}") == f"{error!s}{error!r}"
             raise BackendError(
                 f"Milvus refused {operation}: {self._redacted(told)}",
@@ -189,6 +247,23 @@ def _not_installed(extra: str, reason: str, error: ImportError) -> BackendNotIns
     return BackendNotInstalledError(
         f"{reason}: pip install 'vecstore-dialects[{extra}]'", name=error.name
     )
+
+
+def _told(error: Exception) -> str:
+    return str(getattr(error, "message", "") or error).strip() or type(error).__name__
+
+
+def _may_have_broken(error: Exception) -> bool:
+    """Whether milvus-lite may have failed in the middle of a write.
+
+    The client raises subclasses for what it refuses itself.
+    """
+    from pymilvus.exceptions import MilvusException
+
+    if isinstance(error, MilvusException):
+        codes = {error.code, error.compatible_code}
+        return type(error) is MilvusException and not codes & _FINE
+    return callable(getattr(error, "code", None))  # of gRPC
 
 
 def _is_retryable(error: Exception) -> bool:

@@ -180,7 +180,7 @@ class Rows:
         written: list[str] = []
         for part in self._requests(rows, dimension):
             try:
-                self.call(operation, self._upserting(part))
+                self.call(operation, self._upserting(part), writing=True)
             except BackendError as error:
                 error.stored_ids = written
                 raise
@@ -193,6 +193,7 @@ class Rows:
             lambda client: client.delete(
                 self.collection, filter=condition, timeout=self.call.timeout
             ),
+            writing=True,
         )
 
     def _upserting(self, part: list[dict[str, Any]]) -> Any:

@@ -132,7 +132,7 @@ def make_collection(call: Calls, plan: CollectionPlan, dimension: int) -> None:
         # Of a collection without rows it is ready at once; the client would sleep before it asks.
         client.create_index(plan.name, indexes, timeout=call.timeout, sync=False)
 
-    call("add", make)
+    call("add", make, writing=True)
 
 
 def load_collection(call: Calls, plan: CollectionPlan, operation: str) -> None:

@@ -74,7 +74,7 @@ class MilvusStore(VectorStore):
         client: an open ``MilvusClient``, which stays open when the store closes.
         token: For a server that wants one: an API key, or ``user:password``.
         database: Name of the database.
-        timeout: Seconds for one call; by default 60 with a server.
+        timeout: Seconds for one call; by default 60 with a server and 300 with milvus-lite.
         create: Make the collection when it is missing, with the first documents. Searches never do.
             By default only in a file.
         embedder: See :class:`~vecstore.VectorStore`, as for ``metric``, ``dimension`` and
@@ -280,6 +280,10 @@ class MilvusStore(VectorStore):
                 )
 
     def _add(self, batch: Batch) -> Iterable[str]:
+        with self._call.exclusive:
+            return self._written(batch)
+
+    def _written(self, batch: Batch) -> list[str]:
         if not self._exists("add"):
             self._make(batch.vectors.shape[1])
         check_dimension(batch.vectors.shape[1], self.dimension, f"document {batch.ids[0]!r}")
@@ -358,19 +362,21 @@ class MilvusStore(VectorStore):
         assert selection.ids is not None
         if not self._exists("delete"):
             return 0
-        # The engine counts the ids it was given, not those it found.
-        stored = self._rows.stored("delete", selection.ids, selection.filter)
-        condition = self._rows.condition(stored, selection.filter)
-        if condition is not None:
-            self._rows.remove("delete", condition)
+        with self._call.exclusive:
+            # The engine counts the ids it was given, not those it found.
+            stored = self._rows.stored("delete", selection.ids, selection.filter)
+            condition = self._rows.condition(stored, selection.filter)
+            if condition is not None:
+                self._rows.remove("delete", condition)
         return len(stored)
 
     def _delete_filtered(self, filter: Any) -> int:
         if not self._exists("delete"):
             return 0
-        count = self._rows.count("delete", filter)
-        if count:
-            self._rows.remove("delete", as_text(filter))
+        with self._call.exclusive:
+            count = self._rows.count("delete", filter)
+            if count:
+                self._rows.remove("delete", as_text(filter))
         return count
 
     def _count(self, filter: Any) -> int:
@@ -387,15 +393,25 @@ class MilvusStore(VectorStore):
         fields = self._fields(True) if self._layout.exact else ["*"]
         if selection.ids is not None:
             condition = self._rows.condition(selection.ids, selection.filter)
-            pages: Iterable[list[Any]] = [self._rows.selected("update_metadata", condition, fields)]
-        else:
-            pages = self._rows.pages("update_metadata", selection.filter, fields, BATCH)
+            with self._call.exclusive:
+                rows = self._rows.selected("update_metadata", condition, fields)
+                return self._rewrite(rows, set, unset)
+        pages = self._rows.pages("update_metadata", selection.filter, fields, BATCH)
         count = 0
-        for page in pages:
-            rows = [self._changed(row, set, unset) for row in page]
-            self._upsert("update_metadata", rows)
-            count += len(rows)
-        return count
+        while True:
+            # A page is read and written without a deletion or another change in between.
+            with self._call.exclusive:
+                page = next(pages, None)
+                if page is None:
+                    return count
+                count += self._rewrite(page, set, unset)
+
+    def _rewrite(
+        self, page: list[dict[str, Any]], set: dict[str, Any], unset: tuple[str, ...]
+    ) -> int:
+        rows = [self._changed(row, set, unset) for row in page]
+        self._upsert("update_metadata", rows)
+        return len(rows)
 
     def _clear(self) -> None:
         if self._exists("clear"):

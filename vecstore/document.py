@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import uuid
 from collections.abc import Mapping, Sequence
@@ -198,6 +199,18 @@ def stored_document(
     _put(document, "embedding", embedding)
     _put(document, "score", score)
     return document
+
+
+def same_document(document: Document) -> Document:
+    """Another document that holds the same, and shares nothing that can be changed."""
+    embedding = document.embedding
+    return stored_document(
+        document.id,
+        document.text,
+        copy.deepcopy(document._metadata),
+        embedding if embedding is None or not embedding.flags.writeable else embedding.copy(),
+        document.score,
+    )
 
 
 def settled_metadata(document: Document) -> dict[str, Any]:

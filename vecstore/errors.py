@@ -43,7 +43,7 @@ class VecstoreError(Exception):
     """Base class of all errors of this library.
 
     Attributes:
-        stored_ids: Where ``add`` was stopped: ids that it had stored.
+        stored_ids: Where ``add`` was stopped: ids that it had stored, or skipped as stored already.
         failed_ids: Where ``add`` was stopped: ids that it had not.
     """
 
@@ -204,10 +204,10 @@ class DocumentError(VecstoreError, ValueError):
 
 
 class DuplicateDocumentError(VecstoreError):
-    """``add(..., on_conflict="error")`` met ids that are stored already.
+    """``add(..., on_conflict="error")`` met ids that are stored already, or was given them twice.
 
     Attributes:
-        ids: The ids that are taken.
+        ids: These ids.
     """
 
     def __init__(self, message: str, *, ids: Sequence[str] = ()) -> None:

@@ -76,7 +76,7 @@ class StoreHooks(ABC):
 
         Raises:
             DuplicateDocumentError: With ``"error"``, when an id is stored already; nothing of the
-                batch is written then.
+                batch is written then. See :func:`~vecstore.conflicts.duplicates_error`.
             ScopeError: From a store that declares ``scoped_add_atomic``; see :class:`Batch`.
             BackendError: When the engine fails. ``stored_ids`` names what got through, if some did.
         """
@@ -114,6 +114,15 @@ class StoreHooks(ABC):
     @abstractmethod
     def _clear(self) -> None:
         """Delete every document."""
+
+    def _stored_ids(self, ids: tuple[str, ...]) -> set[str]:
+        """Which of these ids are stored; by default by reading their documents.
+
+        ``add`` asks before it embeds, with ``on_conflict`` ``"skip"`` or ``"error"``. There are at
+        most ``capabilities.max_batch`` ids, all different. :meth:`_add` decides once more.
+        """
+        found = self._get(Selection(ids=ids), limit=None, include_embedding=False)
+        return {document.id for document in found}
 
     def _delete_filtered(self, filter: Any) -> int:
         """Delete what matches a filter; by default by scanning, then deleting by ids."""

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from vecstore.awaited import check_stop, current
 from vecstore.calls import AddCall, Batch, Selection
-from vecstore.capabilities import OnConflict, StoreCapabilities
+from vecstore.capabilities import StoreCapabilities
+from vecstore.conflicts import duplicates_error, repeated_error
 from vecstore.document import Document, settled_metadata, shown_id
 from vecstore.embedding import check_dimension
 from vecstore.errors import ConfigurationError, DocumentError, EmbeddingError, VecstoreError
@@ -51,10 +52,14 @@ class Ingest:
         self._expected = store.dimension
         self._scope = None if call.within is None else Scope(call.within)
         # The filter that the hook gets, where it decides by itself whom an id belongs to.
-        self._within = None if call.within is None else store._compiled(call.within)[1]
+        reachable: tuple[bool, Any] = (True, None)
+        if call.within is not None:
+            reachable = store._compiled(call.within)
+        self._reachable, self._within = reachable
         self._ids: list[str] = []
         self._stored: dict[str, None] = {}
-        self._written: set[str] = set()
+        # Of an iterator: ids that came in windows before this one.
+        self._seen: set[str] = set()
         self._window: dict[str, Document] = {}
         self._awaited = current()
 
@@ -77,38 +82,51 @@ class Ingest:
         return self._ids
 
     def _add_window(self, documents: Iterable[Document], whole: bool) -> None:
-        self._take(documents)
+        self._take(documents, whole)
         prepared = self._prepare()
         total = len(prepared) if whole else None
-        for batch in self._plan(prepared):
+        wanted = self._without_stored(prepared)
+        if self._call.progress is not None and not wanted and prepared:
+            self._call.progress(len(self._stored), total)
+        for batch in self._plan(wanted):
             check_stop()
             vectors = self._vectors(batch)
             for part in self._parts(batch, vectors):
                 check_stop()
                 self._check_owned(part)
-                written = self._store._engine._add(part)
-                if not whole and self._call.on_conflict != "replace":
-                    self._written.update(written)
-                self._stored.update(dict.fromkeys(part.ids))
-                if self._awaited is not None:
-                    self._awaited.stored_ids += part.ids
+                self._store._engine._add(part)
+                self._note_stored(part.ids)
             if self._call.progress is not None:
                 self._call.progress(len(self._stored), total)
 
     # --- before the first write -------------------------------------------------------------
 
-    def _take(self, documents: Iterable[Document]) -> None:
-        """Note the ids of a window; of documents with one id the last is kept."""
+    def _take(self, documents: Iterable[Document], whole: bool) -> None:
+        """Note the ids of a window; of documents with one id ``on_conflict`` decides.
+
+        Raises:
+            DuplicateDocumentError: With ``"error"``, for an id that this call brought before.
+        """
         self._window = window = {}
         first = len(self._ids)
+        replacing = self._call.on_conflict == "replace"
+        repeated: dict[str, None] = {}
         for position, document in enumerate(documents, first):
             if not isinstance(document, Document):
                 raise TypeError(
                     f"add takes documents; item {position} is a {type(document).__name__}: "
                     "write Document(text, metadata)"
                 )
-            window[document.id] = document
-            self._ids.append(document.id)
+            id = document.id
+            if not replacing and (id in window or id in self._seen):
+                repeated[id] = None
+            else:
+                window[id] = document
+            self._ids.append(id)
+        if repeated and self._call.on_conflict == "error":
+            raise repeated_error(list(repeated))
+        if not replacing and not whole:
+            self._seen.update(window)
 
     def _prepare(self) -> list[Prepared]:
         """Check a window."""
@@ -141,6 +159,54 @@ class Ingest:
                 zero = _first_zero(_stacked(part))
                 if zero is not None:
                     raise DocumentError(_zero(part[zero].id), document_id=part[zero].id)
+
+    def _without_stored(self, prepared: list[Prepared]) -> list[Prepared]:
+        """What is left to embed and write, as far as that can be known before.
+
+        The engine decides once more when it writes, for whoever came in between.
+
+        Raises:
+            DuplicateDocumentError: With ``"error"``, when an id is stored already.
+            ScopeError: When a document outside the scope has one.
+        """
+        if self._call.on_conflict == "replace":
+            return prepared
+        failing = self._call.on_conflict == "error"
+        # Vectors that are there already cost nothing: to skip these is left to the engine.
+        asked = [item.id for item in prepared if failing or item.document.embedding is None]
+        taken = self._taken(asked) if asked else set()
+        if not taken:
+            return prepared
+        listed = [id for id in asked if id in taken]
+        if failing:
+            raise duplicates_error(listed)
+        self._note_stored(listed)
+        return [item for item in prepared if item.id not in taken]
+
+    def _taken(self, ids: Sequence[str]) -> set[str]:
+        """Which ids are stored; for one outside the scope nothing but the error is told."""
+        taken: set[str] = set()
+        for part in self._store._parts(tuple(ids)):
+            held = self._store._engine._stored_ids(part)
+            if held and self._scope is not None:
+                inside = self._inside(tuple(id for id in part if id in held))
+                if len(inside) < len(held):
+                    raise id_outside([id for id in part if id in held and id not in inside])
+            taken |= held
+        return taken
+
+    def _inside(self, ids: tuple[str, ...]) -> set[str]:
+        """Which of the ids documents of the scope have."""
+        if not self._reachable:
+            return set()
+        selection = Selection(ids=ids, filter=self._within)
+        found = self._store._engine._get(selection, limit=None, include_embedding=False)
+        return {document.id for document in found}
+
+    def _note_stored(self, ids: Sequence[str]) -> None:
+        self._stored.update(dict.fromkeys(ids))
+        if self._awaited is not None:
+            self._awaited.stored_ids += ids
 
     def _check_owned(self, batch: Batch) -> None:
         """Refuse ids that documents outside the scope have, where the hook does not."""
@@ -184,41 +250,18 @@ class Ingest:
         return matrix
 
     def _parts(self, batch: Sequence[Prepared], vectors: Matrix) -> Iterator[Batch]:
-        """Cut to what the engine takes at once, and set apart what this call wrote before.
-
-        An iterator may bring an id again in a later window: the last one wins, as in a list,
-        whatever ``on_conflict`` says about documents from before this call.
-        """
+        """Cut to what the engine takes at once."""
         size = self._store.capabilities.max_batch or len(batch)
-        asked = self._call.on_conflict
         for start in range(0, len(batch), size):
-            rows = range(start, min(start + size, len(batch)))
-            again = [row for row in rows if batch[row].id in self._written] if self._written else []
-            if not again:
-                yield self._batch(batch, vectors, rows, asked)
-                continue
-            fresh = [row for row in rows if batch[row].id not in self._written]
-            yield self._batch(batch, vectors, again, "replace")
-            if fresh:
-                yield self._batch(batch, vectors, fresh, asked)
-
-    def _batch(
-        self,
-        items: Sequence[Prepared],
-        vectors: Matrix,
-        rows: Sequence[int],
-        on_conflict: OnConflict,
-    ) -> Batch:
-        whole = len(rows) == len(items)
-        chosen = items if whole else [items[row] for row in rows]
-        return Batch(
-            ids=[item.id for item in chosen],
-            texts=[item.text for item in chosen],
-            metadata=[item.metadata for item in chosen],
-            vectors=vectors if whole else vectors[list(rows)],
-            on_conflict=on_conflict,
-            within=self._within,
-        )
+            chosen = batch[start : start + size]
+            yield Batch(
+                ids=[item.id for item in chosen],
+                texts=[item.text for item in chosen],
+                metadata=[item.metadata for item in chosen],
+                vectors=vectors[start : start + size],
+                on_conflict=self._call.on_conflict,
+                within=self._within,
+            )
 
 
 class RecordLimits:

@@ -22,7 +22,7 @@ from vecstore.calls import (
     UpdateMetadataCall,
 )
 from vecstore.capabilities import Metric
-from vecstore.document import Document
+from vecstore.document import Document, same_document
 from vecstore.embedding import (
     BatchingStrategy,
     BoundEmbedder,
@@ -211,7 +211,8 @@ class StoreOperations(StoreHooks):
                 include_embedding=call.include_embedding,
             ):
                 by_id[document.id] = document
-        return [by_id[id] for id in call.ids if id in by_id][: call.limit]
+        wanted = [id for id in call.ids if id in by_id][: call.limit]
+        return list(_apart([by_id[id] for id in wanted]))
 
     def _perform_update_metadata(self, call: UpdateMetadataCall) -> int:
         from vecstore.ingest import RecordLimits
@@ -378,6 +379,14 @@ class StoreOperations(StoreHooks):
         for part in id_parts(tuple(dict.fromkeys(ids)), self.capabilities.max_batch):
             check_stop()
             yield part
+
+
+def _apart(documents: Sequence[Document]) -> Iterator[Document]:
+    """Documents none of which changes with another: an object that came before is copied."""
+    seen: set[int] = set()
+    for document in documents:
+        yield same_document(document) if id(document) in seen else document
+        seen.add(id(document))
 
 
 def read_threads(value: int) -> int:

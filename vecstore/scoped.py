@@ -35,7 +35,7 @@ class ScopedStore(VectorStore):
 
     # The hooks would pass by the scope.
     _add = _search = _get = _scan = _delete = _clear = cast(Any, _no_hook)
-    _delete_filtered = _count = _update_metadata = cast(Any, _no_hook)
+    _stored_ids = _delete_filtered = _count = _update_metadata = cast(Any, _no_hook)
 
     def __init__(self, parent: StoreOperations, scope: ScopeInput) -> None:
         self._parent = parent

@@ -76,13 +76,15 @@ class VectorStore(StoreOperations):
         """Store documents; those without an embedding are embedded.
 
         Ids, texts, metadata and given vectors of the whole call are checked before the first
-        write; of documents with one id the last is stored. Embedding and writing go on batch by
-        batch. An iterator is taken in windows of 1,024, each checked as a whole.
+        write. Embedding and writing go on batch by batch. An iterator is taken in windows of 1,024,
+        each checked as a whole.
 
         Args:
             documents: The documents.
-            on_conflict: What to do about an id that is stored already: ``"replace"`` the whole
-                document, ``"skip"`` it, or raise an ``"error"``.
+            on_conflict: What to do about an id that is stored already, or that comes twice in this
+                call: ``"replace"`` the whole document, so that the last one stays; ``"skip"`` it
+                without embedding it, so that the first one stays; or raise an ``"error"`` before
+                anything is embedded or written.
             progress: Called after each batch with the documents done so far and their number
                 (None for an iterator).
 
@@ -93,7 +95,8 @@ class VectorStore(StoreOperations):
             DocumentError: If a document cannot be stored as it is; nothing was written.
             DimensionMismatchError: If a vector is not as long as the store's.
             EmbeddingError: If the embedder fails or returns unusable vectors.
-            DuplicateDocumentError: With ``on_conflict="error"``.
+            DuplicateDocumentError: With ``on_conflict="error"``. Only of an iterator, or where
+                another writer came in between, may earlier batches have been written.
             BackendError: If the backend fails.
 
             Each of them carries ``stored_ids`` and ``failed_ids``: of an iterator, the failed are

@@ -10,9 +10,10 @@ import numpy as np
 
 from vecstore.calls import Batch, Selection
 from vecstore.capabilities import Metric, StoreCapabilities
+from vecstore.conflicts import duplicates_error
 from vecstore.document import Document, stored_document
 from vecstore.embedding import BatchingStrategy, EmbedderInput, check_dimension
-from vecstore.errors import DuplicateDocumentError, StoreFileError
+from vecstore.errors import StoreFileError
 from vecstore.filter.ast import Expression
 from vecstore.hooks import changed
 from vecstore.operations import CommonOptions
@@ -244,11 +245,7 @@ class SimpleVectorStore(VectorStore):
                 table.put(batch.ids, batch.texts, batch.metadata, batch.vectors)
                 return batch.ids
             if batch.on_conflict == "error":
-                raise DuplicateDocumentError(
-                    f"{len(known)} of these documents are stored already, the first is "
-                    f"{known[0]!r}",
-                    ids=known,
-                )
+                raise duplicates_error(known)
             taken = set(known)
             rows = [row for row, id in enumerate(batch.ids) if id not in taken]
             free = [batch.ids[row] for row in rows]
@@ -301,6 +298,9 @@ class SimpleVectorStore(VectorStore):
 
     def _scan(self, filter: Any, *, batch_size: int, include_embedding: bool) -> Iterable[Document]:
         return _scanned(self._table.snapshot, filter, include_embedding)
+
+    def _stored_ids(self, ids: tuple[str, ...]) -> set[str]:
+        return set(self._table.known(ids))
 
     def _delete(self, selection: Selection) -> int:
         with self._table.lock:

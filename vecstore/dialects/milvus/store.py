@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Unpack
 
 from vecstore.calls import Batch, Selection
 from vecstore.capabilities import Metric, StoreCapabilities
+from vecstore.conflicts import duplicates_error
 from vecstore.dialects.milvus.client import Calls
 from vecstore.dialects.milvus.dialect import Milvus
 from vecstore.dialects.milvus.layout import (
@@ -37,7 +38,6 @@ from vecstore.embedding import BatchingStrategy, EmbedderInput, check_dimension
 from vecstore.errors import (
     ConfigurationError,
     DocumentError,
-    DuplicateDocumentError,
     SchemaMismatchError,
 )
 from vecstore.filter.ast import Expression
@@ -291,12 +291,7 @@ class MilvusStore(VectorStore):
         if batch.on_conflict != "replace":
             taken = set(self._rows.stored("add", batch.ids))
             if taken and batch.on_conflict == "error":
-                listed = [id for id in batch.ids if id in taken]
-                raise DuplicateDocumentError(
-                    f"{len(listed):,} of these documents are stored already, the first is "
-                    f"{listed[0]!r}",
-                    ids=listed,
-                )
+                raise duplicates_error([id for id in batch.ids if id in taken])
             rows = [row for row in rows if batch.ids[row] not in taken]
         written = [batch.ids[row] for row in rows]
         made = (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from vecstore.calls import Batch, Selection
 from vecstore.capabilities import Metric, StoreCapabilities
+from vecstore.conflicts import duplicates_error
 from vecstore.dialects.pgvector.address import LIBPQ_OPTIONS, URL_OPTIONS
 from vecstore.dialects.pgvector.columns import Column, read_columns
 from vecstore.dialects.pgvector.connection import Connections
@@ -29,7 +30,6 @@ from vecstore.embedding import BatchingStrategy, EmbedderInput, check_dimension
 from vecstore.errors import (
     ConfigurationError,
     DocumentError,
-    DuplicateDocumentError,
     SchemaMismatchError,
 )
 from vecstore.filter.ast import Expression
@@ -356,11 +356,7 @@ class PgvectorStore(VectorStore):
             if batch.on_conflict == "error" and len(written) < len(batch):
                 taken = [id for id in batch.ids if id not in written]
                 # Raising here rolls the whole batch back.
-                raise DuplicateDocumentError(
-                    f"{len(taken):,} of these documents are stored already, the first is "
-                    f"{taken[0]!r}",
-                    ids=taken,
-                )
+                raise duplicates_error(taken)
             return [id for id in batch.ids if id in written]
 
     def _refuse_outsiders(self, cursor: Cursor[Any], batch: Batch, written: set[str]) -> None:

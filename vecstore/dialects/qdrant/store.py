@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from vecstore.calls import Batch, Selection
 from vecstore.capabilities import Metric, StoreCapabilities
+from vecstore.conflicts import duplicates_error
 from vecstore.dialects.qdrant.changes import payload_operations
 from vecstore.dialects.qdrant.client import Calls
 from vecstore.dialects.qdrant.collection import (
@@ -32,7 +33,7 @@ from vecstore.dialects.qdrant.layout import (
 from vecstore.dialects.qdrant.points import Points, as_model
 from vecstore.document import Document
 from vecstore.embedding import BatchingStrategy, EmbedderInput, check_dimension
-from vecstore.errors import ConfigurationError, DuplicateDocumentError, SchemaMismatchError
+from vecstore.errors import ConfigurationError, SchemaMismatchError
 from vecstore.filter.ast import Expression
 from vecstore.filter.convert import Compiled
 from vecstore.filter.op import LOGICAL
@@ -291,12 +292,7 @@ class QdrantStore(VectorStore):
         if batch.on_conflict != "replace":
             taken = set(self._points.stored("add", batch.ids))
             if taken and batch.on_conflict == "error":
-                listed = [id for id in batch.ids if id in taken]
-                raise DuplicateDocumentError(
-                    f"{len(listed):,} of these documents are stored already, the first is "
-                    f"{listed[0]!r}",
-                    ids=listed,
-                )
+                raise duplicates_error([id for id in batch.ids if id in taken])
             rows = [row for row in rows if batch.ids[row] not in taken]
         points = [
             models.PointStruct(

@@ -75,6 +75,10 @@ class Adding(StoreSuiteBase):
         added = store.add([new, self.document("b")], on_conflict="skip")
         assert added == self.ids("a", "b")
         self.check_holds(store, [old, self.document("b")])
+        # Documents that bring their vectors go to the engine without a look before.
+        given = self.document("a", {"new": 3}, embedding=vector_of("new"))
+        assert store.add([given], on_conflict="skip") == [old.id]
+        self.check_holds(store, [old, self.document("b")])
         self.check_vectors(store, {old.id: vector_of(old.text)})
 
     def test_error_names_the_ids_and_writes_nothing_of_the_batch(self, store: VectorStore) -> None:
@@ -89,20 +93,66 @@ class Adding(StoreSuiteBase):
         self.check_holds(store, old)
         assert store.add([self.document("e")], on_conflict="error") == self.ids("e")
 
-    def test_error_in_a_later_batch_keeps_the_earlier_ones(self) -> None:
-        store = self.new_store(embedder=TextEmbedder(), batching=CountBatching(2))
+    def test_skip_embeds_only_what_is_free(self) -> None:
+        embedder = TextEmbedder()
+        store = self.new_store(embedder=embedder)
+        store.add([self.document("a"), self.document("c")])
+        embedder.forget()
+        new = [self.document(name, {"new": 1}, text=f"new {name}") for name in "abcd"]
+        steps: list[tuple[int, int | None]] = []
+
+        def note(done: int, of: int | None) -> None:
+            steps.append((done, of))
+
+        assert store.add(new, on_conflict="skip", progress=note) == self.ids(*"abcd")
+        assert embedder.batches == [["new b", "new d"]]
+        assert steps == [(4, 4)]
+        self.check_holds(store, [self.document("a"), new[1], self.document("c"), new[3]])
+        embedder.forget()
+        with self.hooked(store) as called:
+            assert store.add(new, on_conflict="skip", progress=note) == self.ids(*"abcd")
+        assert embedder.calls == 0
+        assert "_add" not in called
+        assert steps[1:] == [(4, 4)]
+
+    def test_error_is_raised_before_anything_is_embedded_or_written(self) -> None:
+        embedder = TextEmbedder()
+        store = self.new_store(embedder=embedder, batching=CountBatching(2))
         taken = self.document("taken")
         store.add([taken])
+        embedder.forget()
+        new = [self.document(name) for name in ("a", "b", "c", "taken", "d")]
+        with self.hooked(store) as called, pytest.raises(DuplicateDocumentError) as caught:
+            store.add(new, on_conflict="error")
+        assert caught.value.ids == [taken.id]
+        assert taken.id in str(caught.value)
+        assert list(caught.value.stored_ids) == []
+        assert list(caught.value.failed_ids) == [document.id for document in new]
+        assert embedder.calls == 0
+        assert "_add" not in called
+        self.check_holds(store, [taken])
+
+    def test_what_others_wrote_in_between_is_decided_by_the_engine(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        store = self.new_store(embedder=TextEmbedder(), batching=CountBatching(2))
+        taken = self.document("taken", {"old": 1})
+        store.add([taken])
+        # As it looked before the other writer came.
+        monkeypatch.setattr(self.behind(store), "_stored_ids", lambda ids: set())
         new = [self.document(name) for name in ("a", "b", "c", "taken", "d")]
         with pytest.raises(DuplicateDocumentError) as caught:
             store.add(new, on_conflict="error")
+        assert caught.value.ids == [taken.id]
         assert list(caught.value.stored_ids) == self.ids("a", "b")
         assert list(caught.value.failed_ids) == self.ids("c", "taken", "d")
         self.check_holds(store, [taken, *new[:2]])
+        store.add(new, on_conflict="skip")
+        self.check_holds(store, [taken, *new[:3], new[4]])
 
     @pytest.mark.parametrize("mode", MODES)
     @pytest.mark.parametrize("as_iterator", [False, True], ids=["list", "iterator"])
-    def test_of_one_id_twice_in_a_call_the_last_is_stored(
+    def test_one_id_twice_in_a_call(
         self, store: VectorStore, mode: OnConflict, as_iterator: bool
     ) -> None:
         # Past the window of 1,024 in which an iterator is taken.
@@ -113,11 +163,20 @@ class Adding(StoreSuiteBase):
         )
         between = self.documents(count, embedded=True)
         given = [first, *between, last]
-        added = store.add(iter(given) if as_iterator else given, on_conflict=mode)
-        assert added == [document.id for document in given]
+        argument = iter(given) if as_iterator else given
+        if mode == "error":
+            with pytest.raises(DuplicateDocumentError) as caught:
+                store.add(argument, on_conflict=mode)
+            assert caught.value.ids == [first.id]
+            written = [document.id for document in store.scan()]
+            assert sorted(caught.value.stored_ids) == sorted(written)
+            assert len(written) == (1_024 if as_iterator else 0)
+            return
+        assert store.add(argument, on_conflict=mode) == [document.id for document in given]
         assert store.count() == count + 1
-        self.check_documents(store.get([last.id]), [last])
-        self.check_vectors(store, {last.id: vector_of("last")})
+        kept = last if mode == "replace" else first
+        self.check_documents(store.get([kept.id]), [kept])
+        self.check_vectors(store, {kept.id: vector_of(kept.text)})
 
     def test_given_embeddings_are_taken_as_they_are(self, store: VectorStore) -> None:
         given = self.document("given", embedding=vector_of("of its own"))

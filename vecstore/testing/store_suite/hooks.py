@@ -13,6 +13,7 @@ HOOKS = (
     "_search",
     "_get",
     "_scan",
+    "_stored_ids",
     "_delete",
     "_delete_filtered",
     "_count",

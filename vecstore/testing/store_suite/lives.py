@@ -105,13 +105,16 @@ class _Life:
         ids = [one.id for one in new]
         self.log.append(f"add({ids}, on_conflict={mode!r})")
         taken = {id for id in ids if id in self.held}
-        if mode == "error" and taken:
+        refused = {id for id in ids if ids.count(id) > 1} or taken
+        if mode == "error" and refused:
             with pytest.raises(DuplicateDocumentError) as caught:
                 self.store.add(new, on_conflict=mode)
-            assert set(caught.value.ids) == taken
+            assert set(caught.value.ids) == refused
             return
         assert self.store.add(new, on_conflict=mode) == ids
-        self.held.update({one.id: one for one in new if mode != "skip" or one.id not in taken})
+        for one in new:
+            if mode != "skip" or one.id not in self.held:
+                self.held[one.id] = one
 
     def update(self) -> None:
         ids, filter, chosen = self._selection()

@@ -27,6 +27,25 @@ class Reading(StoreSuiteBase):
         assert ids_of(store.get([unknown[0], *wanted, unknown[1]])) == wanted
         assert store.get(unknown) == []
 
+    def test_a_document_asked_for_twice_is_two_objects(self, store: VectorStore) -> None:
+        source = self.held_domain.fit({"list": ["a"], "object": {"inner": ["b"]}, "n": 1})
+        document = self.document("a", source)
+        store.add([document])
+        first, second, third = store.get([document.id] * 3, include_embedding=True)
+        self.check_documents([first, second, third], [document] * 3)
+        assert first.embedding is not None
+        first_embedding = list(first.embedding)
+        first.metadata["n"] = 2
+        for value in first.metadata.values():
+            if isinstance(value, list):
+                value.append("z")
+            elif isinstance(value, dict):
+                value["inner"].append("z")
+        for other in (second, third):
+            self.check_documents([other], [document])
+            assert other.embedding is not None
+            assert list(other.embedding) == first_embedding
+
     def test_get_never_embeds(self, store: VectorStore) -> None:
         documents = self.documents(3)
         store.add(documents)

@@ -18,7 +18,6 @@ from vecstore import (
     Compiled,
     ConfigurationError,
     Document,
-    DuplicateDocumentError,
     Expression,
     SchemaMismatchError,
     Selection,
@@ -26,6 +25,7 @@ from vecstore import (
     StoreURL,
     VectorStore,
 )
+from vecstore.conflicts import duplicates_error
 from vecstore.document import stored_document
 from vecstore.embedding import check_dimension
 from vecstore.hooks import changed
@@ -124,15 +124,14 @@ class SqliteStore(VectorStore):
                 self._refuse_outsiders(run, batch)
             known: set[str] = set()
             if batch.on_conflict != "replace":
-                known = {
-                    row[0] for row in run(*self._select("id", Selection(ids=tuple(batch.ids))))
-                }
+                known = self._known(run, tuple(batch.ids))
                 if known and batch.on_conflict == "error":
-                    raise DuplicateDocumentError(
-                        f"{len(known)} of these documents are stored already", ids=sorted(known)
-                    )
+                    raise duplicates_error([id for id in batch.ids if id in known])
             self._database.executemany(insert, rows)
         return [id for id in batch.ids if id not in known]
+
+    def _known(self, run: Any, ids: tuple[str, ...]) -> set[str]:
+        return {row[0] for row in run(*self._select("id", Selection(ids=ids)))}
 
     def _refuse_outsiders(self, run: Any, batch: Batch) -> None:
         """In a scope, an id of a document outside is not to be had."""
@@ -140,8 +139,7 @@ class SqliteStore(VectorStore):
         inside = {
             row[0] for row in run(*self._select("id", Selection(ids=ids, filter=batch.within)))
         }
-        known = [row[0] for row in run(*self._select("id", Selection(ids=ids)))]
-        outside = [id for id in known if id not in inside]
+        outside = sorted(self._known(run, ids) - inside)
         if outside:
             raise id_outside(outside)
 
@@ -183,6 +181,10 @@ class SqliteStore(VectorStore):
             if len(page) < batch_size:
                 return
             after = page[-1][0]
+
+    def _stored_ids(self, ids: tuple[str, ...]) -> set[str]:
+        with self._transaction("add") as run:
+            return self._known(run, ids)
 
     def _delete(self, selection: Selection) -> int:
         where, params = _where(selection)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -52,7 +52,7 @@ class SkipOverwrites(SimpleVectorStore):
         return super()._add(replace(batch, on_conflict=mode))
 
 
-@caught_by("test_error_names_the_ids_and_writes_nothing_of_the_batch")
+@caught_by("test_what_others_wrote_in_between_is_decided_by_the_engine")
 class ErrorWritesTheFreeOnes(SimpleVectorStore):
     def _add(self, batch: Batch) -> Iterable[str]:
         if batch.on_conflict == "error":
@@ -64,13 +64,52 @@ class ErrorWritesTheFreeOnes(SimpleVectorStore):
         return super()._add(batch)
 
 
-@caught_by("test_of_one_id_twice_in_a_call_the_last_is_stored[list-replace]")
+@caught_by("test_one_id_twice_in_a_call[list-replace]")
 class FirstOfTwoWins(SimpleVectorStore):
     def add(self, documents: Any, **options: Any) -> list[str]:
         given = list(documents)
         first = {one.id: one for one in reversed(given)}
         super().add(list(first.values()), **options)
         return [one.id for one in given]
+
+
+@caught_by("test_one_id_twice_in_a_call[list-skip]")
+class LastOfTwoWins(SimpleVectorStore):
+    def add(self, documents: Any, **options: Any) -> list[str]:
+        given = list(documents)
+        super().add(list({one.id: one for one in given}.values()), **options)
+        return [one.id for one in given]
+
+
+@caught_by("test_one_id_twice_in_a_call[iterator-error]")
+class ForgetsTheWindowsBefore(SimpleVectorStore):
+    def add(self, documents: Any, *, on_conflict: Any = "replace", **options: Any) -> list[str]:
+        if on_conflict == "error" and isinstance(documents, Iterator):
+            on_conflict = "replace"
+        return super().add(documents, on_conflict=on_conflict, **options)
+
+
+@caught_by("test_skip_embeds_only_what_is_free")
+class SeesNothingBeforeItWrites(SimpleVectorStore):
+    def _stored_ids(self, ids: tuple[str, ...]) -> set[str]:
+        return set()
+
+
+@caught_by("test_error_is_raised_before_anything_is_embedded_or_written")
+class LooksOnlyWhenItWrites(SeesNothingBeforeItWrites):
+    pass
+
+
+@caught_by("test_skip_leaves_what_is_there")
+class TakesEveryIdForStored(SimpleVectorStore):
+    def _stored_ids(self, ids: tuple[str, ...]) -> set[str]:
+        return set(ids)
+
+
+@caught_by("test_what_others_wrote_in_between_is_decided_by_the_engine")
+class TrustsItsFirstLook(SimpleVectorStore):
+    def _add(self, batch: Batch) -> Iterable[str]:
+        return super()._add(replace(batch, on_conflict="replace"))
 
 
 @caught_by("test_what_callers_hold_is_not_what_is_stored")

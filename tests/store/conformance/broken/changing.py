@@ -28,6 +28,14 @@ class GetsInItsOwnOrder(SimpleVectorStore):
         return sorted(super().get(*arguments, **options), key=lambda one: one.id)
 
 
+@caught_by("test_a_document_asked_for_twice_is_two_objects")
+class GivesOneObjectTwice(SimpleVectorStore):
+    def get(self, *arguments: Any, **options: Any) -> list[Document]:
+        found = super().get(*arguments, **options)
+        by_id = {one.id: one for one in found}
+        return [by_id[one.id] for one in found]
+
+
 @caught_by("test_get_never_embeds")
 class EmbedsToGet(SimpleVectorStore):
     def _get(self, selection: Selection, **options: Any) -> Iterable[Document]:

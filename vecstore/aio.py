@@ -87,13 +87,14 @@ class AsyncVectorStore:
         *,
         vector: ArrayLike | None = None,
         top_k: int = 4,
+        offset: int = 0,
         threshold: float | None = None,
         filter: FilterInput = None,
         include_embedding: bool = False,
     ) -> list[Document]:
         """See :meth:`VectorStore.search`."""
         return await self._execute(
-            SearchCall.read(query, vector, top_k, threshold, filter, include_embedding)
+            SearchCall.read(query, vector, top_k, threshold, filter, include_embedding, offset)
         )
 
     async def get(

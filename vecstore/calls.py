@@ -147,12 +147,13 @@ class SearchCall(Call[list[Document]]):
         threshold: float | None,
         filter: FilterInput,
         include_embedding: bool,
+        offset: int,
     ) -> SearchCall:
         """Check the arguments."""
-        rest = (vector, top_k, threshold, filter, include_embedding)
+        rest = (vector, top_k, threshold, filter, include_embedding, offset)
         if not isinstance(query, SearchRequest):
             return cls(request=SearchRequest(query, *rest))
-        if rest != (None, 4, None, None, False):
+        if rest != (None, 4, None, None, False, 0):
             raise TypeError("a SearchRequest carries everything; put the rest into it as well")
         return cls(request=query)
 

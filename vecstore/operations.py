@@ -48,6 +48,7 @@ from vecstore.observation import (
     observed_embedding,
     read_observers,
 )
+from vecstore.ranking import ranked
 from vecstore.scope import Scope, leaves_scope
 
 if TYPE_CHECKING:
@@ -163,10 +164,13 @@ class StoreOperations(StoreHooks):
     def _perform_search(self, call: SearchCall) -> list[Document]:
         request = call.request
         limit = self.capabilities.max_top_k
-        if limit is not None and request.top_k > limit:
+        # What is passed over has to be found as well.
+        wanted = request.offset + request.top_k
+        if limit is not None and wanted > limit:
+            asked = f"{wanted:,}" + (" (offset + top_k)" if request.offset else "")
             raise ValueError(
                 f"{self.name} returns at most {limit:,} documents of a search (max_top_k), not "
-                f"{request.top_k:,}; to read many documents, see scan()"
+                f"{asked}; to read many documents, see scan()"
             )
         if request.query is not None and self._bound_embedder is None:
             raise ConfigurationError(
@@ -186,11 +190,11 @@ class StoreOperations(StoreHooks):
             check_stop()
         found = self._engine._search(
             vector,  # type: ignore[arg-type]
-            top_k=request.top_k,
+            top_k=wanted,
             filter=filter,
             include_embedding=request.include_embedding,
         )
-        return ranked(found, request.threshold)[: request.top_k]
+        return ranked(found, self.metric, request.threshold)[request.offset : wanted]
 
     def _perform_get(self, call: GetCall) -> list[Document]:
         matches, filter = self._compiled(call.filter, call.within)
@@ -398,14 +402,3 @@ def read_threads(value: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ConfigurationError(f"async_threads is a whole number from 1 on, not {value!r}")
     return value
-
-
-def ranked(documents: Iterable[Document], threshold: float | None) -> list[Document]:
-    """Best first, equal scores by id, without those below the threshold."""
-    kept = [
-        document
-        for document in documents
-        if threshold is None or (document.score is not None and document.score >= threshold)
-    ]
-    kept.sort(key=lambda document: (-(document.score or 0.0), document.id))
-    return kept

@@ -28,10 +28,13 @@ class SearchRequest:
         threshold: Leave out documents that score less; None leaves out nothing.
         filter: Which documents to look among: an expression or its text.
         include_embedding: Whether results carry their vectors.
+        offset: How many of the best documents to pass over: with ``top_k=10``, page after page is
+            ``offset=0``, 10, 20.
 
     Raises:
         TypeError: For an argument of a wrong type, both or neither of ``query`` and ``vector``.
-        ValueError: For a negative ``top_k``, a ``threshold`` of NaN, or a vector that is none.
+        ValueError: For a negative ``top_k`` or ``offset``, a ``threshold`` of NaN, or a vector that
+            is none.
         FilterSyntaxError: For a filter text that cannot be read.
 
     Example:
@@ -45,6 +48,7 @@ class SearchRequest:
     threshold: float | None = None
     filter: FilterInput = None
     include_embedding: bool = False
+    offset: int = 0
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -62,6 +66,7 @@ class SearchRequest:
         if self.vector is not None:
             put(self, "vector", _query_vector(self.vector))
         put(self, "top_k", read_count("top_k", self.top_k))
+        put(self, "offset", read_count("offset", self.offset))
         put(self, "threshold", _threshold(self.threshold))
         put(self, "filter", read_filter(self.filter))
         put(self, "include_embedding", read_flag("include_embedding", self.include_embedding))
@@ -83,6 +88,7 @@ class SearchRequest:
             self.threshold,
             self.filter,
             self.include_embedding,
+            self.offset,
         )
 
     def __repr__(self) -> str:
@@ -91,6 +97,8 @@ class SearchRequest:
             f"query={self.query!r}" if vector is None else f"vector=<{len(vector)} dimensions>",
             f"top_k={self.top_k}",
         ]
+        if self.offset:
+            parts.append(f"offset={self.offset}")
         if self.threshold is not None:
             parts.append(f"threshold={self.threshold}")
         if self.filter is not None:

@@ -114,6 +114,7 @@ class VectorStore(StoreOperations):
         *,
         vector: ArrayLike | None = None,
         top_k: int = 4,
+        offset: int = 0,
         threshold: float | None = None,
         filter: FilterInput = None,
         include_embedding: bool = False,
@@ -125,6 +126,7 @@ class VectorStore(StoreOperations):
         *,
         vector: ArrayLike | None = None,
         top_k: int = 4,
+        offset: int = 0,
         threshold: float | None = None,
         filter: FilterInput = None,
         include_embedding: bool = False,
@@ -135,7 +137,11 @@ class VectorStore(StoreOperations):
             query: The text to look for; or a :class:`SearchRequest`, and nothing else.
             vector: The vector to look for, instead of a text.
             top_k: How many documents to return at most.
-            threshold: Leave out documents that score less.
+            offset: How many of the best documents to pass over: with ``top_k=10``, page after page
+                is ``offset=0``, 10, 20. On stores that declare ``exact_topk`` pages neither overlap
+                nor leave a document out while nobody writes.
+            threshold: Leave out documents that score less, but for a millionth: of 1 under cosine,
+                of the threshold under the other metrics. Engines round sums differently.
             filter: Which documents to look among: an expression or its text.
             include_embedding: Whether results carry their vectors.
 
@@ -148,7 +154,7 @@ class VectorStore(StoreOperations):
             DimensionMismatchError: If the vector is not as long as the store's.
         """
         return self._execute(
-            SearchCall.read(query, vector, top_k, threshold, filter, include_embedding)
+            SearchCall.read(query, vector, top_k, threshold, filter, include_embedding, offset)
         )
 
     def get(

@@ -87,6 +87,8 @@ def test_search_filters(run: Run, docs: Path, tmp_path: Path) -> None:
     assert ids("--file", "filter.txt") == ["7"]
     assert ids("--threshold", "2") == []
     assert len(ids("--top-k", "1")) == 1
+    paged = [*ids("--top-k", "2"), *ids("--top-k", "2", "--offset", "2")]
+    assert paged == ids("--top-k", "4")
     assert len(ids()) == 3
 
 
@@ -219,6 +221,7 @@ def test_wordllama_is_the_default(run: Run, docs: Path) -> None:
         ("index", "docs.jsonl", "-o", "no/such/folder/s.json"),
         ("search", "store.json", "a", "--filter", "year >"),
         ("search", "store.json", "a", "--top-k", "0"),
+        ("search", "store.json", "a", "--offset", "-1"),
         ("search", "store.json", "a", "--filter", "a == 1", "--file", "docs.jsonl"),
     ],
 )

@@ -33,6 +33,8 @@ def test_top_k_is_a_whole_number(top_k: Any) -> None:
 def test_top_k_values() -> None:
     assert type(SearchRequest("q", top_k=np.int64(3)).top_k) is int  # type: ignore[arg-type]
     assert SearchRequest("q", top_k=0).top_k == 0
+    assert SearchRequest("q", offset=3) != SearchRequest("q")
+    assert repr(SearchRequest("q", offset=3)) == "SearchRequest(query='q', top_k=4, offset=3)"
     with pytest.raises(ValueError, match="0 or more"):
         SearchRequest("q", top_k=-1)
 

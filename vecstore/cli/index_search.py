@@ -140,6 +140,9 @@ def search(
         typer.Option("--file", "-f", metavar="FILE", help="Read the filter from a file."),
     ] = None,
     top_k: Annotated[int, typer.Option("--top-k", min=1, help="How many to find at most.")] = 4,
+    offset: Annotated[
+        int, typer.Option("--offset", min=0, help="How many of the best to pass over.")
+    ] = 0,
     threshold: Annotated[
         float | None, typer.Option("--threshold", help="Leave out what scores less.")
     ] = None,
@@ -155,7 +158,9 @@ def search(
         from vecstore.simple.store import SimpleVectorStore
 
         with SimpleVectorStore(load_embedder(embedder)).load(store_file) as store:
-            found = store.search(query, top_k=top_k, threshold=threshold, filter=wanted)
+            found = store.search(
+                query, top_k=top_k, offset=offset, threshold=threshold, filter=wanted
+            )
     if as_json:
         print_json([hit_object(document) for document in found])
     elif found:

@@ -13,6 +13,7 @@ from vecstore.testing.store_suite.lifecycle import Lifecycle
 from vecstore.testing.store_suite.limits import Limits
 from vecstore.testing.store_suite.lives import Lives
 from vecstore.testing.store_suite.metadata import Metadata
+from vecstore.testing.store_suite.paging import Paging
 from vecstore.testing.store_suite.persistent import PersistentStoreTests
 from vecstore.testing.store_suite.reading import Reading
 from vecstore.testing.store_suite.scopes import Scopes
@@ -35,6 +36,7 @@ class StoreSuite(
     Ids,
     Metadata,
     Searching,
+    Paging,
     Filtering,
     Reading,
     Updating,

@@ -12,6 +12,7 @@ from vecstore.capabilities import METRICS, Metric
 from vecstore.document import Document
 from vecstore.errors import ConfigurationError, DimensionMismatchError
 from vecstore.filter.builder import F
+from vecstore.ranking import THRESHOLD_SLACK
 from vecstore.request import SearchRequest
 from vecstore.store import VectorStore
 from vecstore.testing.store_suite.base import StoreSuiteBase
@@ -125,7 +126,7 @@ class Searching(StoreSuiteBase):
         (found,) = store.search(vector=axis)
         assert found.score is not None
         assert store.search(vector=axis, threshold=found.score) == [found]
-        above = math.nextafter(found.score, math.inf)
+        above = found.score + 3 * THRESHOLD_SLACK
         assert store.search(vector=axis, threshold=above) == []
 
     def test_no_threshold_hides_nothing(self, store: VectorStore) -> None:

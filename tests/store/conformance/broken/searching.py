@@ -66,6 +66,37 @@ class ThresholdIsExclusive(SimpleVectorStore):
         return [one for one in found if threshold is None or (one.score or 0.0) > threshold]
 
 
+@caught_by("test_pages_follow_each_other")
+class CutsBeforeItPasses(SimpleVectorStore):
+    def search(self, *arguments: Any, **options: Any) -> list[Document]:
+        offset = options.pop("offset", 0)
+        return super().search(*arguments, **options)[offset:]
+
+
+@caught_by("test_pages_of_equal_scores")
+class CutsTiesAsTheyCame(SimpleVectorStore):
+    def _search(self, vector: Any, *, top_k: int, **options: Any) -> Iterable[Document]:
+        found = list(super()._search(vector, top_k=10_000, **options))
+        arrival = {one.id: place for place, one in enumerate(self.scan())}
+        found.sort(key=lambda one: (-(one.score or 0.0), arrival[one.id]))
+        return found[:top_k]
+
+
+@caught_by("test_a_vector_reaches_its_own_score")
+class ThresholdWithoutSlack(SimpleVectorStore):
+    def search(self, *arguments: Any, **options: Any) -> list[Document]:
+        threshold = options.get("threshold")
+        found = super().search(*arguments, **options)
+        return [one for one in found if threshold is None or (one.score or 0.0) >= threshold]
+
+
+@caught_by("test_cosines_end_at_one")
+class CosinesPastOne(SimpleVectorStore):
+    def search(self, *arguments: Any, **options: Any) -> list[Document]:
+        found = super().search(*arguments, **options)
+        return [one.replace(score=1.0000001 * (one.score or 0.0)) for one in found]
+
+
 @caught_by("test_no_threshold_hides_nothing")
 class NoughtByDefault(SimpleVectorStore):
     def search(self, *arguments: Any, **options: Any) -> list[Document]:
@@ -88,7 +119,7 @@ class NormalisesInSilence(SimpleVectorStore):
 @caught_by("test_what_is_no_search_is_refused")
 class SwallowsKeywords(SimpleVectorStore):
     def search(self, query: Any = None, **options: Any) -> list[Document]:
-        known = ("vector", "top_k", "threshold", "filter", "include_embedding")
+        known = ("vector", "top_k", "offset", "threshold", "filter", "include_embedding")
         return super().search(query, **{k: v for k, v in options.items() if k in known})
 
 

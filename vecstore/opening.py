@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import lru_cache
@@ -223,14 +223,25 @@ def open_store(url: str, *, embedder: EmbedderInput | None = None, **options: An
     """
     address = StoreURL.read(url)
     common = {name: options.pop(name) for name in COMMON_OPTIONS if name in options}
-    store = store_class(address.scheme).from_url(address, embedder=embedder, **options)
+    found = store_class(address.scheme)
+    _check_common(common)
+    store = found.from_url(address, embedder=embedder, **options)
     if common:
-        try:
-            store._set_up(**common)
-        except ConfigurationError:
-            store.close()
-            raise
+        store._set_up(**common)
     return store
+
+
+def _check_common(common: dict[str, Any]) -> None:
+    """Refuse options before a store makes its folder or table."""
+    from vecstore.observation import read_observers
+    from vecstore.operations import read_threads
+
+    if "async_threads" in common:
+        read_threads(common["async_threads"])
+    if isinstance(common.get("observers"), Iterator):
+        common["observers"] = list(common["observers"])
+    content = common.get("observe_content", False)
+    read_observers(common.get("observers", ()), False if content is True else content)
 
 
 def store_schemes() -> list[str]:

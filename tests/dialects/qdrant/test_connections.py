@@ -36,9 +36,6 @@ class TestClients:
         with pytest.raises(ConfigurationError, match=r"where Qdrant is|either a client"):
             QdrantStore("docs", **options)
 
-    # The client leaves its lock file to the garbage collector when it does not get the lock.
-    @pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
-    @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
     def test_a_folder_that_another_process_has_open(self, tmp_path: Path) -> None:
         program = f"""
             from vecstore.dialects.qdrant.store import QdrantStore
@@ -55,7 +52,7 @@ class TestClients:
             assert other.stdout is not None
             assert other.stdin is not None
             assert other.stdout.readline() == "ready\n"
-            with pytest.raises(BackendError, match="already accessed by another"):
+            with pytest.raises(BackendError, match="already accessed by another client"):
                 QdrantStore("docs", path=str(tmp_path))
             other.stdin.write("\n")
             other.stdin.close()

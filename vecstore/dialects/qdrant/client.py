@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeVar
 
+from vecstore.dialects.qdrant.folders import LocalEngine, close_engine, engine_of, open_folder
 from vecstore.errors import (
     BackendError,
     BackendNotInstalledError,
     ConfigurationError,
+    StoreClosedError,
     VecstoreError,
 )
 
@@ -51,31 +52,67 @@ class Calls:
                 'location=":memory:"'
             )
         self._own = client is None
+        self._options = options
         api_key = options.get("api_key")
         self._secret = api_key if isinstance(api_key, str) else None
+        self._engine: LocalEngine | None = None
         self.client: Any = client
-        if client is None:
-            with self.translating("open"):
-                self.client = QdrantClient(**options)
-        inner = type(self.client._client).__name__
-        self.local = inner == "QdrantLocal"
-        # Two threads inside local mode meet half-written lists and a cursor of one thread only.
-        self._lock: AbstractContextManager[Any] = threading.RLock() if self.local else nullcontext()
+        if client is None and set(options) == {"path"}:
+            self._engine = open_folder(options["path"])
+            self.client = self._engine.client
+        elif client is None:
+            self._connect()
+        self.local = type(self.client._client).__name__ == "QdrantLocal"
+        if self.local and self._engine is None:
+            self._engine = engine_of(self.client)
+            self._engine.users += self._own
 
     def __call__(self, operation: str, call: Callable[[Any], Result]) -> Result:
         """Run one call on the client."""
-        with self.translating(operation), self._lock:
+        with self.translating(operation), self.exclusive():
             return call(self.client)
 
     def exclusive(self) -> AbstractContextManager[Any]:
         """Keep other threads out between the calls of one operation, in local mode."""
-        return self._lock
+        return nullcontext() if self._engine is None else self._engine.lock
 
     def close(self) -> None:
-        """Close the client if it is our own."""
-        if self._own:
-            with self._lock:
-                self.client.close()
+        """Close the client if it is our own and nobody else uses it."""
+        if not self._own:
+            return
+        if self._engine is None:
+            self.client.close()
+        else:
+            close_engine(self._engine)
+
+    def after_fork(self) -> None:
+        """Forget what a child must not share with its parent, and connect anew.
+
+        Raises:
+            StoreClosedError: If the child cannot have the engine.
+        """
+        if self._engine is not None:
+            # A copy in memory is the child's own, as long as nobody was writing to it.
+            if self._engine.folder is not None or not self._engine.lock.acquire(blocking=False):
+                raise StoreClosedError(
+                    "this process was forked from one that has the store open, and a local Qdrant "
+                    "cannot be shared; open the store in the child alone, or use a server"
+                )
+            self._engine.lock.release()
+        elif self._own:
+            _forgotten.append(self.client)
+            self._connect()
+        else:
+            raise StoreClosedError(
+                "this process was forked, and the connections of a Qdrant client do not survive "
+                "that; make a client and a store in the child"
+            )
+
+    def _connect(self) -> None:
+        from qdrant_client import QdrantClient
+
+        with self.translating("open"):
+            self.client = QdrantClient(**self._options, check_compatibility=False)
 
     @contextmanager
     def translating(self, operation: str) -> Iterator[None]:
@@ -84,12 +121,10 @@ class Calls:
             yield
         except VecstoreError:
             raise
-        except TypeError as error:
-            if operation != "open":
-                raise
-            raise ConfigurationError(f"QdrantClient: {self._redacted(str(error))}") from None
         except Exception as error:
             text = self._redacted(str(error).strip()) or type(error).__name__
+            if operation == "open" and isinstance(error, TypeError | ValueError):
+                raise ConfigurationError(f"QdrantClient: {text}") from None
             safe = self._secret is None or self._secret not in str(error)
             raise BackendError(
                 f"Qdrant refused {operation}: {text}",
@@ -99,6 +134,10 @@ class Calls:
 
     def _redacted(self, text: str) -> str:
         return text if not self._secret else text.replace(self._secret, "***")
+
+
+_forgotten: list[Any] = []
+"""Clients that a forked child inherited: collecting one would end its parent's connections."""
 
 
 def _is_retryable(error: Exception) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vecstore.dialects.qdrant.client import Calls
 from vecstore.dialects.qdrant.collection import UNNAMED
@@ -13,6 +13,9 @@ from vecstore.document import Document, stored_document
 from vecstore.filter.convert import Compiled
 from vecstore.foreign import ForeignRecords, fault_of
 from vecstore.ingest import is_uuid_or_number
+
+if TYPE_CHECKING:
+    from vecstore.vectors import Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +96,26 @@ class Points:
         found = self.selected(operation, document_ids, filter, False)
         return [names[str(point.id)] for point in found]
 
+    def written(self, operation: str, points: Sequence[Any], ids: Sequence[str]) -> list[str]:
+        """Which of the points are stored as they were to be written."""
+        wanted = [point.id for point in points]
+        answer = self.call(
+            operation,
+            lambda client: client.retrieve(
+                self.collection, wanted, with_vectors=self.vectors(True)
+            ),
+        )
+        found = {str(point.id): point for point in answer}
+        written: list[str] = []
+        for id, point in zip(ids, points, strict=True):
+            stored = found.get(str(point.id))
+            if stored is None or stored.payload != point.payload:
+                continue
+            given, got = (self._vector(one.vector) for one in (point, stored))
+            if got is not None and is_same_direction(given, got):
+                written.append(id)
+        return written
+
     def pages(
         self, operation: str, filter: Compiled | None, include_embedding: bool, size: int
     ) -> Iterator[list[Any]]:
@@ -141,17 +164,29 @@ class Points:
                 foreign.leave_out(point.id, fault)
 
     def _document(self, point: Any, score: float | None) -> Document:
-        import numpy as np
-
         document_id, text, metadata = self.layout.read(str(point.id), point.payload or {})
-        vector = point.vector
-        if isinstance(vector, dict):
-            vector = vector.get(self.vector_name or UNNAMED)
-        embedding = None
-        if vector is not None:
-            embedding = np.array(vector, dtype=np.float32)
+        embedding = self._vector(point.vector)
+        if embedding is not None:
             embedding.flags.writeable = False
         return stored_document(document_id, text, metadata, embedding, score)
+
+    def _vector(self, vector: Any) -> Any:
+        import numpy as np
+
+        if isinstance(vector, dict):
+            vector = vector.get(self.vector_name or UNNAMED)
+        return None if vector is None else np.array(vector, dtype=np.float32)
+
+
+def is_same_direction(left: Vector, right: Vector) -> bool:
+    """Whether a vector is another one, which may have been cut to length 1."""
+    import numpy as np
+
+    left, right = left.astype(np.float64), right.astype(np.float64)
+    lengths = float(np.linalg.norm(left)), float(np.linalg.norm(right))
+    if not all(lengths):
+        return lengths[0] == lengths[1]
+    return bool(np.allclose(left / lengths[0], right / lengths[1], rtol=0, atol=1e-6))
 
 
 def as_model(filter: Compiled | None) -> Any:

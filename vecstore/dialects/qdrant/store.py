@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
@@ -33,7 +35,11 @@ from vecstore.dialects.qdrant.layout import (
 from vecstore.dialects.qdrant.points import Points, as_model
 from vecstore.document import Document
 from vecstore.embedding import BatchingStrategy, EmbedderInput, check_dimension
-from vecstore.errors import ConfigurationError, SchemaMismatchError
+from vecstore.errors import (
+    BackendError,
+    ConfigurationError,
+    SchemaMismatchError,
+)
 from vecstore.filter.ast import Expression
 from vecstore.filter.convert import Compiled
 from vecstore.filter.op import LOGICAL
@@ -41,6 +47,7 @@ from vecstore.foreign import ForeignRecords
 from vecstore.observation import Place
 from vecstore.opening import StoreURL
 from vecstore.operations import CommonOptions
+from vecstore.scope import id_outside
 from vecstore.store import VectorStore
 
 if TYPE_CHECKING:
@@ -135,6 +142,15 @@ class QdrantStore(VectorStore):
     ) -> None:
         if not isinstance(collection, str) or not collection:
             raise ConfigurationError(f"a collection has a name, not {collection!r}")
+        flags = {"exact": exact, "round_floats": round_floats, "create": create or False}
+        flags["prefer_grpc"] = prefer_grpc or False
+        for option, flag in flags.items():
+            if not isinstance(flag, bool):
+                raise ConfigurationError(f"{option} is True or False, not {flag!r}")
+        if vector_name is not None and not isinstance(vector_name, str):
+            raise ConfigurationError(f"vector_name is a text, not {vector_name!r}")
+        if timeout is not None and (type(timeout) is not int or timeout < 1):
+            raise ConfigurationError(f"timeout is a whole number of seconds, not {timeout!r}")
         if not isinstance(layout, PayloadLayout):
             raise ConfigurationError(f"layout is a PayloadLayout, not a {type(layout).__name__}")
         # The engine keeps directions under cosine, not lengths.
@@ -165,15 +181,20 @@ class QdrantStore(VectorStore):
             "timeout": timeout,
         }
         options = {name: value for name, value in given.items() if value is not None}
-        if options:
-            options["check_compatibility"] = False
-            if path is not None:
-                options["force_disable_check_same_thread"] = True
+        if path is not None and create is False and not os.path.isdir(path):
+            raise SchemaMismatchError(
+                f"there is no folder {path}, and create=False is not to make it"
+            )
         self._call = Calls(client, options)
         self._points = Points(
             call=self._call, collection=collection, layout=layout, vector_name=vector_name
         )
         self._create = self._call.local if create is None else create
+        if self._call.local:
+            # One process has the engine, and one lock orders its threads.
+            self.capabilities = replace(
+                self.capabilities, conflict_atomic=True, scoped_add_atomic=True
+            )
         try:
             self._open_collection()
         except BaseException:
@@ -288,24 +309,51 @@ class QdrantStore(VectorStore):
         if not self._exists("add"):
             self._make(batch.vectors.shape[1])
         check_dimension(batch.vectors.shape[1], self.dimension, f"document {batch.ids[0]!r}")
-        rows: Iterable[int] = range(len(batch))
-        if batch.on_conflict != "replace":
-            taken = set(self._points.stored("add", batch.ids))
-            if taken and batch.on_conflict == "error":
-                raise duplicates_error([id for id in batch.ids if id in taken])
-            rows = [row for row in rows if batch.ids[row] not in taken]
-        points = [
-            models.PointStruct(
-                id=self._points.id(batch.ids[row]),
-                vector=self._points.named(batch.vectors[row].tolist()),
-                payload=self._layout.write(batch.ids[row], batch.texts[row], batch.metadata[row]),
-            )
-            for row in rows
-        ]
-        if points:
-            name = self._collection
-            self._call("add", lambda client: client.upsert(name, points, wait=True))
+        with self._call.exclusive():
+            rows = self._free(batch)
+            points = [
+                models.PointStruct(
+                    id=self._points.id(batch.ids[row]),
+                    vector=self._points.named(batch.vectors[row].tolist()),
+                    payload=self._layout.write(
+                        batch.ids[row], batch.texts[row], batch.metadata[row]
+                    ),
+                )
+                for row in rows
+            ]
+            if points:
+                self._upsert(points, [batch.ids[row] for row in rows])
         return [batch.ids[row] for row in rows]
+
+    def _free(self, batch: Batch) -> Sequence[int]:
+        """The rows of a batch that may be written."""
+        rows = range(len(batch))
+        if batch.on_conflict == "replace" and batch.within is None:
+            return rows
+        taken = {*self._points.stored("add", batch.ids)}
+        if batch.within is not None and taken:
+            ours = self._points.stored("add", batch.ids, batch.within)
+            outside = taken.difference(ours)
+            if outside:
+                raise id_outside([id for id in batch.ids if id in outside])
+        if batch.on_conflict == "replace":
+            return rows
+        if taken and batch.on_conflict == "error":
+            raise duplicates_error([id for id in batch.ids if id in taken])
+        return [row for row in rows if batch.ids[row] not in taken]
+
+    def _stored_ids(self, ids: tuple[str, ...]) -> set[str]:
+        return {*self._points.stored("add", ids)} if self._exists("add") else set()
+
+    def _upsert(self, points: list[Any], ids: list[str]) -> None:
+        name = self._collection
+        try:
+            self._call("add", lambda client: client.upsert(name, points, wait=True))
+        except BackendError as error:
+            # Local mode writes point by point, and a server may have done what it did not answer.
+            with suppress(BackendError):
+                error.stored_ids = self._points.written("add", points, ids)
+            raise
 
     def _search(
         self, vector: Vector, *, top_k: int, filter: Any, include_embedding: bool
@@ -356,12 +404,17 @@ class QdrantStore(VectorStore):
         assert selection.ids is not None
         if not self._exists("delete"):
             return 0
-        stored = self._points.stored("delete", selection.ids, selection.filter)
-        if stored:
-            points = self._points.ids(stored)
-            name = self._collection
-            self._call("delete", lambda client: client.delete(name, points, wait=True))
+        with self._call.exclusive():
+            stored = self._points.stored("delete", selection.ids, selection.filter)
+            if stored:
+                points = self._points.ids(stored)
+                name = self._collection
+                self._call("delete", lambda client: client.delete(name, points, wait=True))
         return len(stored)
+
+    def _delete_filtered(self, filter: Any) -> int:
+        with self._call.exclusive():
+            return super()._delete_filtered(filter)
 
     def _count(self, filter: Any) -> int:
         if not self._exists("count"):
@@ -417,6 +470,9 @@ class QdrantStore(VectorStore):
 
     def _close(self) -> None:
         self._call.close()
+
+    def _after_fork(self) -> None:
+        self._call.after_fork()
 
     def _native(self) -> QdrantClient:
         """The Qdrant client; in local mode, take care that one thread uses it at a time."""

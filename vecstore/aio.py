@@ -13,6 +13,7 @@ from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from vecstore import process
 from vecstore.awaited import AwaitedCall, check_stop
 from vecstore.calls import (
     AddCall,
@@ -158,7 +159,7 @@ class AsyncVectorStore:
             self._store.close()
             return
         workers = root._workers
-        if workers is not None:
+        if workers is not None and workers.pid == process.pid:
             await asyncio.to_thread(wait, list(workers.pending))
         await self._in_worker(self._store.close)
 
@@ -220,9 +221,14 @@ class Workers:
 
     Args:
         size: How many threads at most.
+
+    Attributes:
+        pid: The process that has the threads; a forked child has none of them.
+        pending: What was submitted and has not ended.
     """
 
     def __init__(self, size: int) -> None:
+        self.pid = process.pid
         self._pool = ThreadPoolExecutor(size, thread_name_prefix="vecstore")
         self.pending: set[Future[Any]] = set()
 
@@ -244,15 +250,21 @@ class Workers:
 _making = threading.Lock()
 
 
+@process.in_forked_child
+def _forget_who_was_making() -> None:
+    global _making
+    _making = threading.Lock()
+
+
 def workers_of(store: Any) -> Workers | None:
-    """The workers of a store, made at the first call; None when it is closed."""
+    """The workers of a store, made at the first call in a process; None when it is closed."""
     workers: Workers | None = store._workers
-    if workers is None:
+    if workers is None or workers.pid != process.pid:
         with _making:
             if store._closed:
                 return None
             workers = store._workers
-            if workers is None:
+            if workers is None or workers.pid != process.pid:
                 workers = store._workers = Workers(store.async_threads)
     return workers
 

@@ -1,28 +1,33 @@
 """What a worker thread knows of the awaited call that it works for.
 
 Awaited calls run the same code as all others, in a thread. At a few places this code asks here
-whether somebody still waits for the result, and hands what is asynchronous by itself (an embedder,
-a hook) back to the event loop of the caller.
+whether somebody still waits for the result, and hands an embedder that is asynchronous by
+itself back to the event loop of the caller.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from vecstore import process
 
 if TYPE_CHECKING:
     import asyncio
     from concurrent.futures import Future
-
-    from vecstore.hooks import StoreHooks
 
 Result = TypeVar("Result")
 
 _LOOP_CHECK_SECONDS = 1.0
 
 _thread = threading.local()
+
+
+@process.in_forked_child
+def _work_for_nobody() -> None:
+    global _thread
+    _thread = threading.local()
 
 
 class AwaitedCall:
@@ -107,28 +112,6 @@ def check_stop() -> None:
     call = current()
     if call is not None:
         call.check()
-
-
-def engine_of(store: StoreHooks) -> Any:
-    """The hooks of a store; inside an awaited call, the asynchronous ones where it has them."""
-    call = current()
-    return store if call is None else _AsyncHooks(store, call)
-
-
-class _AsyncHooks:
-    """Hooks that run on the event loop where the store has such ones, and as usual otherwise."""
-
-    def __init__(self, store: StoreHooks, call: AwaitedCall) -> None:
-        self._store = store
-        self._call = call
-
-    def __getattr__(self, name: str) -> Any:
-        hook = getattr(self._store._async_hooks, name, None)
-        if hook is None:
-            return getattr(self._store, name)
-        return lambda *arguments, **options: self._call.wait_for(
-            partial(hook, *arguments, **options)
-        )
 
 
 def _cancelled() -> BaseException:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from vecstore.calls import Batch, Selection
 from vecstore.capabilities import StoreCapabilities
 from vecstore.document import Document
-from vecstore.errors import ConfigurationError
+from vecstore.errors import ConfigurationError, StoreClosedError
 from vecstore.filter.ast import Expression
 from vecstore.observation import Place
 
@@ -35,13 +35,6 @@ class StoreHooks(ABC):
 
     capabilities: StoreCapabilities
     """What this store promises and where its limits lie; set on the class or on the instance."""
-
-    _async_hooks: Any = None
-    """Asynchronous twins of hooks, for a backend with a client of that kind.
-
-    An object with coroutine functions called like hooks (except ``_scan``) and with the same
-    arguments. Awaited calls use them, on the event loop of the caller, in place of the hook.
-    """
 
     def _compile_filter(self, filter: Expression) -> Any:
         """Turn a filter into what the other hooks want; called once a call, before anything else.
@@ -172,8 +165,30 @@ class StoreHooks(ABC):
         return Place(system=self.name)
 
     def _close(self) -> None:
-        """Give back connections and files; called once."""
+        """Give back connections and files.
+
+        Called once, when no hook is at work in another thread; once more when it raised. A scan
+        that is left half-way may still have what it was given; its own reader gives that back when
+        the generator is closed, which may be after this.
+        """
         return
+
+    def _after_fork(self) -> None:
+        """Go on in a forked child: forget what was inherited, and open or make it anew.
+
+        Called before the first hook in the child, with nothing else at work; a child that asks
+        nothing of the store never gets here. Inherited connections and files are the parent's, who
+        goes on using them: drop them without closing, in a way that keeps them from being closed by
+        the garbage collector. Locks that another thread held at the fork stay locked: make new
+        ones. By default the store is of no use in a child.
+
+        Raises:
+            StoreClosedError: If the place can be used by one process only.
+        """
+        raise StoreClosedError(
+            f"this {type(self).__name__} was opened before a fork and belongs to the parent "
+            "process; open it in the process that uses it: open_store(...)"
+        )
 
     def _native(self) -> Any:
         """What :attr:`native` returns."""

@@ -54,7 +54,7 @@ class Ingest:
         # The filter that the hook gets, where it decides by itself whom an id belongs to.
         reachable: tuple[bool, Any] = (True, None)
         if call.within is not None:
-            reachable = store._compiled(call.within)
+            reachable = store._compiled("add", call.within)
         self._reachable, self._within = reachable
         self._ids: list[str] = []
         self._stored: dict[str, None] = {}
@@ -90,11 +90,12 @@ class Ingest:
             self._call.progress(len(self._stored), total)
         for batch in self._plan(wanted):
             check_stop()
+            self._store._check_open()
             vectors = self._vectors(batch)
             for part in self._parts(batch, vectors):
                 check_stop()
                 self._check_owned(part)
-                self._store._engine._add(part)
+                self._store._ask_all("add", self._store._add, part)
                 self._note_stored(part.ids)
             if self._call.progress is not None:
                 self._call.progress(len(self._stored), total)
@@ -137,7 +138,7 @@ class Ingest:
             for item in prepared:
                 item.metadata = self._scope.admitted(item.metadata, item.id)
         self._limits.check(prepared)
-        self._store._check_documents(prepared)
+        self._store._ask("add", self._store._check_documents, prepared)
         self._check_given(prepared)
         return prepared
 
@@ -187,7 +188,7 @@ class Ingest:
         """Which ids are stored; for one outside the scope nothing but the error is told."""
         taken: set[str] = set()
         for part in self._store._parts(tuple(ids)):
-            held = self._store._engine._stored_ids(part)
+            held = self._store._ask("add", self._store._stored_ids, part)
             if held and self._scope is not None:
                 inside = self._inside(tuple(id for id in part if id in held))
                 if len(inside) < len(held):
@@ -200,7 +201,9 @@ class Ingest:
         if not self._reachable:
             return set()
         selection = Selection(ids=ids, filter=self._within)
-        found = self._store._engine._get(selection, limit=None, include_embedding=False)
+        found = self._store._ask_all(
+            "add", self._store._get, selection, limit=None, include_embedding=False
+        )
         return {document.id for document in found}
 
     def _note_stored(self, ids: Sequence[str]) -> None:
@@ -212,8 +215,12 @@ class Ingest:
         """Refuse ids that documents outside the scope have, where the hook does not."""
         if self._scope is None or self._store.capabilities.scoped_add_atomic:
             return
-        held = self._store._engine._get(
-            Selection(ids=tuple(batch.ids)), limit=None, include_embedding=False
+        held = self._store._ask_all(
+            "add",
+            self._store._get,
+            Selection(ids=tuple(batch.ids)),
+            limit=None,
+            include_embedding=False,
         )
         outside = {one.id for one in held if not self._scope.matches(one.metadata)}
         if outside:

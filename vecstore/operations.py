@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
-from vecstore.awaited import check_stop, engine_of
+from vecstore import process
+from vecstore.awaited import check_stop
 from vecstore.calls import (
     AddCall,
     Call,
@@ -35,12 +35,12 @@ from vecstore.errors import (
     ConfigurationError,
     DimensionMismatchError,
     EmbeddingError,
-    StoreClosedError,
 )
 from vecstore.filter.ast import Expression
 from vecstore.filter.convert import Compiled
 from vecstore.filter.normalize import simplify
-from vecstore.hooks import StoreHooks, id_parts
+from vecstore.guard import GuardedHooks
+from vecstore.hooks import id_parts
 from vecstore.observation import (
     Observer,
     is_observed,
@@ -52,7 +52,6 @@ from vecstore.ranking import ranked
 from vecstore.scope import Scope, leaves_scope
 
 if TYPE_CHECKING:
-    from vecstore.aio import Workers
     from vecstore.vectors import Matrix, Vector
 
 Result = TypeVar("Result")
@@ -69,11 +68,8 @@ class CommonOptions(TypedDict, total=False):
     observe_content: bool
 
 
-class StoreOperations(StoreHooks):
+class StoreOperations(GuardedHooks):
     """Embeds, splits, folds filters and ranks; callers see :class:`~vecstore.VectorStore`."""
-
-    _workers: Workers | None = None
-    """The threads of awaited calls, made at the first of them."""
 
     def __init__(
         self,
@@ -102,7 +98,8 @@ class StoreOperations(StoreHooks):
         self._bound_embedder = None if embedder is None else BoundEmbedder(embedder)
         self._metric: Metric = metric
         self._dimension = dimension
-        self._closed = False
+        self._make_guard()
+        self._pid = process.pid
         self.batching: BatchingStrategy = CountBatching() if batching is None else batching
         self._set_up(async_threads, observers, observe_content)
         self._check_dimension_limit(dimension)
@@ -148,10 +145,6 @@ class StoreOperations(StoreHooks):
         """The store that has the engine: this one, unless it is a view."""
         return self
 
-    @property
-    def _engine(self) -> StoreHooks:
-        return self if self._async_hooks is None else engine_of(self)
-
     def _entered(self) -> StoreOperations:
         """This store with whatever depends on the caller's context settled."""
         return self
@@ -179,7 +172,7 @@ class StoreOperations(StoreHooks):
             )
         if request.vector is not None:
             self._check_query(request.vector, ValueError)
-        matches, filter = self._compiled(call.filter, call.within)
+        matches, filter = self._compiled(call.operation, call.filter, call.within)
         if not matches or not request.top_k:
             return []
         vector = request.vector
@@ -188,8 +181,10 @@ class StoreOperations(StoreHooks):
             vector = self._embed_query(request.query)
             self._check_query(vector, EmbeddingError)
             check_stop()
-        found = self._engine._search(
-            vector,  # type: ignore[arg-type]
+        found = self._ask_all(
+            "search",
+            self._search,
+            vector,
             top_k=wanted,
             filter=filter,
             include_embedding=request.include_embedding,
@@ -197,19 +192,23 @@ class StoreOperations(StoreHooks):
         return ranked(found, self.metric, request.threshold)[request.offset : wanted]
 
     def _perform_get(self, call: GetCall) -> list[Document]:
-        matches, filter = self._compiled(call.filter, call.within)
+        matches, filter = self._compiled(call.operation, call.filter, call.within)
         if not matches or call.limit == 0 or (call.ids is not None and not call.ids):
             return []
         if call.ids is None:
-            found = self._engine._get(
+            return self._ask_all(
+                "get",
+                self._get,
                 Selection(filter=filter),
+                at_most=call.limit,
                 limit=call.limit,
                 include_embedding=call.include_embedding,
             )
-            return list(islice(found, call.limit))
         by_id: dict[str, Document] = {}
         for ids in self._parts(call.ids):
-            for document in self._engine._get(
+            for document in self._ask_all(
+                "get",
+                self._get,
                 Selection(ids=ids, filter=filter),
                 limit=None,
                 include_embedding=call.include_embedding,
@@ -227,67 +226,70 @@ class StoreOperations(StoreHooks):
         limits.check_size(kept, None)
         # A null that the engine does not keep is the same as the key's absence.
         unset = (*call.unset, *[name for name in call.set if name not in kept])
-        matches, filter = self._compiled(self._scoped_update(call), call.within)
+        matches, filter = self._compiled(call.operation, self._scoped_update(call), call.within)
         if not matches:
             return 0
         if call.ids is None:
-            return self._engine._update_metadata(Selection(filter=filter), set=kept, unset=unset)
+            return self._ask(
+                "update_metadata",
+                self._update_metadata,
+                Selection(filter=filter),
+                set=kept,
+                unset=unset,
+            )
         return sum(
-            self._engine._update_metadata(Selection(ids=ids, filter=filter), set=kept, unset=unset)
+            self._ask(
+                "update_metadata",
+                self._update_metadata,
+                Selection(ids=ids, filter=filter),
+                set=kept,
+                unset=unset,
+            )
             for ids in self._parts(call.ids)
         )
 
     def _perform_delete(self, call: DeleteCall) -> int:
-        matches, filter = self._compiled(call.filter, call.within)
+        matches, filter = self._compiled(call.operation, call.filter, call.within)
         if not matches:
             return 0
         if call.ids is None:
-            if filter is None or (call.within is not None and self._matches_all(call.filter)):
+            if filter is None or (
+                call.within is not None and self._matches_all(call.filter, call.operation)
+            ):
                 raise ValueError(
                     f"on {self.name} this filter matches every document; to delete every document "
                     "write clear()"
                 )
-            return self._engine._delete_filtered(filter)
+            return self._ask("delete", self._delete_filtered, filter)
         return sum(
-            self._engine._delete(Selection(ids=ids, filter=filter)) for ids in self._parts(call.ids)
+            self._ask("delete", self._delete, Selection(ids=ids, filter=filter))
+            for ids in self._parts(call.ids)
         )
 
     def _perform_count(self, call: CountCall) -> int:
-        matches, filter = self._compiled(call.filter, call.within)
-        return self._engine._count(filter) if matches else 0
+        matches, filter = self._compiled(call.operation, call.filter, call.within)
+        return self._ask("count", self._count, filter) if matches else 0
 
     def _perform_scan(self, call: ScanCall) -> Iterator[Document]:
-        matches, filter = self._compiled(call.filter, call.within)
+        matches, filter = self._compiled(call.operation, call.filter, call.within)
         if not matches:
-            return iter(())
-        return self._scanned(
-            self._engine._scan(
-                filter, batch_size=call.batch_size, include_embedding=call.include_embedding
-            )
+            return nothing()
+        return self._ask_scan(
+            filter, batch_size=call.batch_size, include_embedding=call.include_embedding
         )
-
-    def _scanned(self, documents: Iterable[Document]) -> Iterator[Document]:
-        found = iter(documents)
-        while True:
-            # Before the engine is asked for more: a closed one has errors of its own.
-            self._check_open()
-            document = next(found, None)
-            if document is None:
-                return
-            yield document
 
     def _perform_clear(self, call: ClearCall) -> None:
         if call.within is None:
-            self._engine._clear()
+            self._ask("clear", self._clear)
             return
-        matches, filter = self._compiled(call.within)
+        matches, filter = self._compiled("clear", call.within)
         if matches:
-            self._engine._delete_filtered(filter)
+            self._ask("clear", self._delete_filtered, filter)
 
     # --- shared steps ------------------------------------------------------------------------
 
     def _compiled(
-        self, filter: Expression | None, within: Expression | None = None
+        self, operation: str, filter: Expression | None, within: Expression | None = None
     ) -> tuple[bool, Any]:
         """Whether the filter can match at all, and what it becomes (None: no filter).
 
@@ -300,7 +302,7 @@ class StoreOperations(StoreHooks):
         constant = simplify(filter)
         if isinstance(constant, bool):
             return constant, None
-        compiled = self._compile_filter(filter)
+        compiled = self._ask(operation, self._compile_filter, filter)
         if isinstance(compiled, Compiled):
             if compiled.matches_nothing:
                 return False, None
@@ -308,9 +310,9 @@ class StoreOperations(StoreHooks):
                 return True, None
         return True, compiled
 
-    def _matches_all(self, filter: Expression | None) -> bool:
+    def _matches_all(self, filter: Expression | None, operation: str = "scoped") -> bool:
         """Whether every document matches, as far as the backend can tell without looking."""
-        return self._compiled(filter) == (True, None)
+        return self._compiled(operation, filter) == (True, None)
 
     def _scoped_update(self, call: UpdateMetadataCall) -> Expression | None:
         """The filter of an update inside a scope: only what stays in the scope is changed.
@@ -333,10 +335,23 @@ class StoreOperations(StoreHooks):
         return filter
 
     def _selected(self, call: UpdateMetadataCall) -> int:
+        matches, filter = self._compiled(call.operation, call.filter, call.within)
+        if not matches:
+            return 0
         if call.ids is None:
-            return self._perform_count(CountCall(filter=call.filter, within=call.within))
-        ids = tuple(dict.fromkeys(call.ids))
-        return len(self._perform_get(GetCall(ids=ids, filter=call.filter, within=call.within)))
+            return self._ask(call.operation, self._count, filter)
+        return sum(
+            len(
+                self._ask_all(
+                    call.operation,
+                    self._get,
+                    Selection(ids=ids, filter=filter),
+                    limit=None,
+                    include_embedding=False,
+                )
+            )
+            for ids in self._parts(call.ids)
+        )
 
     def _embed_documents(self, documents: Sequence[TextToEmbed], dimension: int | None) -> Matrix:
         """The vectors of a batch; the only way to the embedder besides :meth:`_embed_query`."""
@@ -371,13 +386,6 @@ class StoreOperations(StoreHooks):
                 actual=dimension,
             )
 
-    def _check_open(self) -> None:
-        if self._closed:
-            raise StoreClosedError(
-                f"this {type(self).__name__} is closed; open it again, or keep it open longer: "
-                "with open_store(...) as store: ..."
-            )
-
     def _parts(self, ids: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         """Distinct ids, in parts that one call to the engine carries."""
         for part in id_parts(tuple(dict.fromkeys(ids)), self.capabilities.max_batch):
@@ -402,3 +410,8 @@ def read_threads(value: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ConfigurationError(f"async_threads is a whole number from 1 on, not {value!r}")
     return value
+
+
+def nothing() -> Iterator[Document]:
+    """The documents of a scan that reaches none."""
+    yield from ()

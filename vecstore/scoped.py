@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterator
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 from vecstore.calls import Call, ScanCall
@@ -99,8 +100,14 @@ class ScopedStore(VectorStore):
         self._check_open()
         result = self._parent._run(call.narrowed(self._scope()))
         if isinstance(call, ScanCall):
-            return cast(Result, self._scanned(cast("Iterator[Any]", result)))
+            return cast(Result, self._while_open(cast("Generator[Any]", result)))
         return result
+
+    def _while_open(self, documents: Generator[Any]) -> Iterator[Any]:
+        with closing(documents):
+            for document in documents:
+                self._check_open()
+                yield document
 
     def _checked(self, scope: Callable[[], Expression]) -> Callable[[], Expression]:
         """A scope that raises ScopeError when it is none, or none that keeps anything out."""
@@ -145,7 +152,8 @@ class ScopedStore(VectorStore):
     def _check_open(self) -> None:
         if self._origin is not None:
             self._origin._check_open()
-        super()._check_open()
+        if self._closed:
+            self._refuse_closed()
         self._parent._check_open()
 
     def close(self) -> None:

@@ -57,7 +57,7 @@ class VectorStore(StoreOperations):
     def native(self) -> Any:
         """The backend's own object, for what this interface does not cover."""
         self._check_open()
-        return self._native()
+        return self._ask("native", self._native)
 
     @property
     def aio(self) -> AsyncVectorStore:
@@ -268,17 +268,6 @@ class VectorStore(StoreOperations):
 
         self._check_open()
         return ScopedStore(self, scope)
-
-    def close(self) -> None:
-        """Give back what the store holds; every later call raises :class:`StoreClosedError`.
-
-        Closing twice does nothing. When closing fails, the store stays open.
-        """
-        if not self._closed:
-            self._close()
-            self._closed = True
-            if self._workers is not None:
-                self._workers.close()
 
     def __enter__(self) -> Self:
         self._check_open()

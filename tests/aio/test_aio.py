@@ -9,15 +9,19 @@ import threading
 import time
 from collections.abc import Callable, Coroutine
 from contextvars import ContextVar
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tests.store.embedders import Counting, letters
-from tests.store.minimal import MinimalStore
 from vecstore import CountBatching, Document, F, SimpleVectorStore
-from vecstore.errors import ConfigurationError, EmbeddingError, ScopeError, StoreClosedError
+from vecstore.errors import (
+    BackendError,
+    ConfigurationError,
+    EmbeddingError,
+    ScopeError,
+    StoreClosedError,
+)
 
 
 def run(main: Coroutine[Any, Any, Any]) -> Any:
@@ -220,7 +224,7 @@ def test_an_error_in_a_scan_comes_after_what_was_read_before_it() -> None:
 
         store._scan = scan  # type: ignore[method-assign]
         seen: list[str] = []
-        with pytest.raises(LookupError):
+        with pytest.raises(BackendError):
             async for one in store.aio.scan():
                 seen.append(one.id)  # noqa: PERF401
         assert seen == ["000", "001", "002"]
@@ -420,32 +424,6 @@ def test_a_loop_that_ends_first_holds_nobody_up() -> None:
         return await store.aio.count()
 
     assert run(again()) == 0
-
-
-def test_a_backend_may_bring_asynchronous_hooks() -> None:
-    async def main() -> None:
-        store = MinimalStore(dimension=2)
-        used: list[str] = []
-
-        async def add(batch: Any) -> Any:
-            await asyncio.sleep(0)
-            used.append("add")
-            return store._add(batch)
-
-        async def delete(selection: Any) -> int:
-            used.append("delete")
-            raise LookupError("of the hook")
-
-        store._async_hooks = SimpleNamespace(_add=add, _delete=delete)
-        await store.aio.add(documents(2))
-        assert await store.aio.count() == 2
-        with pytest.raises(LookupError):
-            await store.aio.delete(["000"])
-        assert used == ["add", "delete"]
-        assert store.delete(["000"]) == 1
-        assert used == ["add", "delete"]
-
-    run(main())
 
 
 def test_closing_waits_for_what_is_in_flight() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
@@ -225,9 +226,15 @@ class SimpleVectorStore(VectorStore):
         self._file = path
         self._saved_version = self._table.snapshot.version
 
+    def _after_fork(self) -> None:
+        # The documents are a copy already; only the lock may be held by a thread that is gone.
+        self._table.lock = threading.RLock()
+        # Two processes would save over each other: the file stays the parent's.
+        self._file = None
+
     def _close(self) -> None:
         if self._file is not None and self._saved_version != self._table.snapshot.version:
-            self.save(self._file)
+            write_target(self._file, encoded(self._table.snapshot))
 
     # --- the hooks ---------------------------------------------------------------------------
 

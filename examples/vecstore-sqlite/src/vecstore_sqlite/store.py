@@ -36,6 +36,9 @@ from vecstore_sqlite.dialect import Sqlite
 _SETTINGS = "vecstore_settings"
 _ROWS_AT_ONCE = 4_096
 
+_inherited: list[sqlite3.Connection] = []
+"""Connections of parent processes, kept so that nobody closes them."""
+
 
 class SqliteStore(VectorStore):
     """Documents in a table of a SQLite database; made on first use.
@@ -86,10 +89,7 @@ class SqliteStore(VectorStore):
         self._dialect = Sqlite(column="metadata")
         # One connection for all threads, which take turns: SQLite has one writer at a time anyway.
         self._lock = threading.RLock()
-        with self._errors("open"):
-            self._database = sqlite3.connect(
-                self.path, timeout=30, isolation_level=None, check_same_thread=False
-            )
+        self._database = self._connect()
         try:
             self._prepare("metric" in options)
         except BaseException:
@@ -221,10 +221,24 @@ class SqliteStore(VectorStore):
         with self._lock:
             self._database.close()
 
+    def _after_fork(self) -> None:
+        if self.path in ("", ":memory:"):
+            super()._after_fork()  # the database was in the parent's memory
+        # SQLite wants a connection to be neither used nor closed in a child.
+        _inherited.append(self._database)
+        self._lock = threading.RLock()
+        self._database = self._connect()
+
     def _native(self) -> sqlite3.Connection:
         return self._database
 
     # --- the database ------------------------------------------------------------------------
+
+    def _connect(self) -> sqlite3.Connection:
+        with self._errors("open"):
+            return sqlite3.connect(
+                self.path, timeout=30, isolation_level=None, check_same_thread=False
+            )
 
     @contextmanager
     def _errors(self, operation: str) -> Iterator[None]:

@@ -12,6 +12,7 @@ import pytest
 from tests.store.embedders import Counting, letters, never
 from tests.store.minimal import MinimalStore
 from vecstore import (
+    BackendError,
     ConfigurationError,
     Document,
     DocumentError,

@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 _put = object.__setattr__
 _KEEP: Any = object()
 
-# Who may be holding a document's metadata besides the document itself:
+# What is known of a document, as bits. Who may be holding its metadata besides itself:
 _OWN = 0  # nobody
 _SHARED = 1  # a store, which relies on it never changing
 _SHOWN = 2  # a caller, who may have changed it
+# And where it came from:
+_READ = 4  # a store, where others may have put anything that JSON can hold
 
 _REPR_WIDTH = 60
 
@@ -95,9 +97,9 @@ class Document:
     @property
     def metadata(self) -> dict[str, Any]:
         """The metadata, as a dict that belongs to this document."""
-        if self._state == _SHARED:
+        if self._state & _SHARED:
             _put(self, "_metadata", copy_metadata(self._metadata))
-        _put(self, "_state", _SHOWN)
+        _put(self, "_state", self._state & _READ | _SHOWN)
         return self._metadata
 
     def replace(
@@ -156,13 +158,16 @@ class Document:
         return f"Document({', '.join(parts)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
+        if self._state & _READ:
+            parts = (self.id, self.text, self._metadata, self.embedding, self.score)
+            return stored_document, parts
         return Document, (self.text, self._metadata, self.id, self.embedding, self.score)
 
     def __copy__(self) -> Document:
-        return self.replace()
+        return same_document(self) if self._state & _READ else self.replace()
 
     def __deepcopy__(self, memo: object) -> Document:
-        return self.replace()
+        return self.__copy__()
 
 
 def stored_document(
@@ -174,14 +179,15 @@ def stored_document(
     *,
     shared: bool = False,
 ) -> Document:
-    """A document as a store holds it, without the checks it has passed already.
+    """A document as a store holds it, made without any check.
 
-    For stores.
+    For stores. What others wrote there may not be what a store of this library would have taken:
+    it is given back as it is, and checked like any other when it is added to a store.
 
     Args:
-        id: As it was added.
-        text: As it was added.
-        metadata: As it was added, normalised.
+        id: As it is stored.
+        text: As it is stored.
+        metadata: As it is stored: an object as JSON has them.
         embedding: A float32 array that nobody writes to any more.
         score: In a search.
         shared: Whether the store keeps ``metadata`` itself; the document then copies it before
@@ -195,7 +201,7 @@ def stored_document(
     _put(document, "id", id)
     _put(document, "text", text)
     _put(document, "_metadata", metadata)
-    _put(document, "_state", _SHARED if shared else _OWN)
+    _put(document, "_state", _READ | _SHARED if shared else _READ)
     _put(document, "embedding", embedding)
     _put(document, "score", score)
     return document
@@ -213,20 +219,34 @@ def same_document(document: Document) -> Document:
     )
 
 
+def checked_document(document: Document) -> Document:
+    """A document of which every part has been checked: mostly the same object.
+
+    One that a store has read may hold what others wrote there, and is made anew.
+
+    Raises:
+        DocumentError: Naming the document, the metadata key and the remedy.
+    """
+    if not document._state & _READ:
+        return document
+    id = checked_id(document.id)
+    return Document(document.text, document._metadata, id, document.embedding)
+
+
 def settled_metadata(document: Document) -> dict[str, Any]:
-    """The metadata for a store to keep: normalised, and out of everybody else's reach.
+    """The metadata of a checked document for a store to keep: out of everybody else's reach.
 
     Raises:
         DocumentError: If the caller has put something into the dict that cannot be stored.
     """
-    if document._state == _SHOWN:
+    if document._state & _SHOWN:
         return checked_metadata(document._metadata, document.id)
     _put(document, "_state", _SHARED)
     return document._metadata
 
 
 def copy_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
-    """A copy of normalised metadata that shares no list and no object with it."""
+    """A copy of metadata that shares no list and no object with it."""
     return {
         name: value if type(value) is not dict and type(value) is not list else _copied(value)
         for name, value in metadata.items()
@@ -234,7 +254,9 @@ def copy_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
 
 
 def _copied(value: Any) -> Any:
-    return list(value) if type(value) is list else copy_metadata(value)
+    if type(value) is dict:
+        return copy_metadata(value)
+    return [item if type(item) not in (dict, list) else _copied(item) for item in value]
 
 
 def checked_id(id: Any) -> str:

@@ -13,7 +13,7 @@ from vecstore.awaited import check_stop, current
 from vecstore.calls import AddCall, Batch, Selection
 from vecstore.capabilities import StoreCapabilities
 from vecstore.conflicts import duplicates_error, repeated_error
-from vecstore.document import Document, settled_metadata, shown_id
+from vecstore.document import Document, checked_document, settled_metadata, shown_id
 from vecstore.embedding import check_dimension
 from vecstore.errors import ConfigurationError, DocumentError, EmbeddingError, VecstoreError
 from vecstore.filter.text import key_text
@@ -118,6 +118,7 @@ class Ingest:
                     f"add takes documents; item {position} is a {type(document).__name__}: "
                     "write Document(text, metadata)"
                 )
+            document = checked_document(document)
             id = document.id
             if not replacing and (id in window or id in self._seen):
                 repeated[id] = None

@@ -461,6 +461,23 @@ def test_a_document_may_go_from_store_to_store(make: Make) -> None:
     assert two.get(["x"])[0].metadata == {"tags": ["a"], "moved": True}
 
 
+def test_what_others_wrote_elsewhere_spoils_no_store(tmp_path: Any) -> None:
+    elsewhere = MinimalStore()
+    elsewhere.rows["x"] = ("text", {"p": [1, None]}, np.array([1, 0], np.float32))
+    (read,) = elsewhere.get(["x"], include_embedding=True)
+    assert read.metadata == {"p": [1, None]}  # what is there is given back
+    store = SimpleVectorStore()
+    store.add([Document("good", {"p": [1]}, id="a", embedding=[1, 0])])
+    for one in (read, *elsewhere.scan(include_embedding=True)):
+        with pytest.raises(DocumentError, match=r"'x'.*key p: .*null"):
+            store.add([one])
+        with pytest.raises(DocumentError, match=r"'x'.*key p"):
+            store.add(iter([one]))
+    assert store.count("p == 1") == 1
+    store.save(tmp_path / "kb.json")
+    assert SimpleVectorStore().load(tmp_path / "kb.json").count() == 1
+
+
 def test_metadata_put_into_a_document_afterwards_is_stored_normalised(make: Make) -> None:
     store = make(letters)
     document = Document("x", id="x")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import copy
 import enum
 import json
+import math
 import pickle
 import threading
 import uuid
@@ -17,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vecstore import Document, DocumentError
-from vecstore.document import settled_metadata, stored_document
+from vecstore.document import checked_document, settled_metadata, stored_document
 
 
 class Colour(enum.Enum):
@@ -291,10 +292,66 @@ def test_the_metadata_that_a_store_keeps_is_out_of_reach() -> None:
 def test_a_shared_document_copies_before_it_shows() -> None:
     kept = {"tags": ["a"]}
     document = stored_document("a", "x", kept, shared=True)
-    assert settled_metadata(document) is kept  # nobody has seen it: no copy needed
     document.metadata["tags"].append("b")
     assert kept == {"tags": ["a"]}
     assert document.metadata == {"tags": ["a", "b"]}
+
+
+FOREIGN: list[tuple[str, Any, str]] = [
+    ("a list with null", {"p": [1, None]}, "p"),
+    ("a mixed list", {"p": [1, "a"]}, "p"),
+    ("a list of lists", {"p": [[1], [2]]}, "p"),
+    ("a list of objects", {"deep": {"p": [{"n": 1}]}}, "deep.p"),
+    ("NaN", {"p": float("nan")}, "p"),
+    ("a name of the library's", {"__vecstore_x": 1}, "__vecstore_x"),
+    ("an empty name", {"": 1}, '""'),
+]
+
+
+@pytest.mark.parametrize(("metadata", "key"), [case[1:] for case in FOREIGN], ids=lambda c: str(c))
+def test_what_a_store_has_read_is_checked_when_it_is_added(metadata: Any, key: str) -> None:
+    document = stored_document("a", "x", metadata)
+    assert document.metadata == metadata or key == "p"  # NaN is not equal to itself
+    for one in (document, stored_document("a", "x", metadata), copy.deepcopy(document)):
+        with pytest.raises(DocumentError, match="'a'") as caught:
+            checked_document(one)
+        assert (caught.value.document_id, caught.value.key) == ("a", key)
+
+
+@pytest.mark.parametrize(
+    ("id", "text", "embedding", "message"),
+    [
+        ("", "x", None, "empty"),
+        (7, "x", None, "text, not int"),
+        (None, "x", None, "text, not NoneType"),
+        ("a\0", "x", None, "NUL"),
+        ("a", None, None, "no text"),
+        ("a", "\ud800", None, "surrogate"),
+        ("a", "x", np.array([1, math.nan]), "nan"),
+        ("a", "x", np.array([[1.0, 2.0]]), "flat list"),
+    ],
+)
+def test_ids_texts_and_vectors_of_others_are_checked_too(
+    id: Any, text: Any, embedding: Any, message: str
+) -> None:
+    with pytest.raises(DocumentError, match=message):
+        checked_document(stored_document(id, text, {}, embedding))
+
+
+def test_a_document_of_ones_own_is_not_checked_twice() -> None:
+    document = Document("x", {"n": 1}, "a")
+    assert checked_document(document) is document
+    read = stored_document("a", "x", {"n": 1}, np.array([1.0], np.float32), 0.5, shared=True)
+    assert checked_document(read) == read.replace(score=None)
+
+
+def test_what_a_store_has_read_survives_copying_and_pickling() -> None:
+    document = stored_document("a", "x", {"p": [[1], None]}, np.array([1.0], np.float32), 0.5)
+    for other in (copy.copy(document), copy.deepcopy(document)):
+        assert other == document
+        other.metadata["p"][0].append(2)
+    assert pickle.loads(pickle.dumps(document)) == document
+    assert document.metadata == {"p": [[1], None]}
 
 
 def test_metadata_that_was_changed_is_checked_again() -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 from vecstore.calls import Batch
 from vecstore.capabilities import OnConflict
-from vecstore.document import Document
+from vecstore.document import Document, stored_document
 from vecstore.embedding import CountBatching, TokenBatching
 from vecstore.errors import (
     BackendError,
@@ -213,6 +215,34 @@ class Adding(StoreSuiteBase):
             store.add([*good, longer])
         assert (odd.value.expected, odd.value.actual) == (DIMENSION, DIMENSION + 1)
         self.check_holds(store, [])
+
+    def test_what_another_store_has_read_is_checked(self, store: VectorStore) -> None:
+        """Others may have written there what no document of this library can hold."""
+        store.add([self.document("a", {"p": [1, 2]})])
+        id, vector = self.id("foreign"), np.array(vector_of("foreign"), np.float32)
+        odd: tuple[dict[str, Any], ...] = (
+            {"p": [1, None]},
+            {"p": [1, "b"]},
+            {"p": [[1]]},
+            {"p": [{"n": 1}]},
+            {"p": math.inf},
+        )
+        for metadata in odd:
+            read = stored_document(id, "as it was read", metadata, vector)
+            with self.no_call(store), pytest.raises(DocumentError) as caught:
+                store.add([*self.documents(3), read])
+            assert (caught.value.document_id, caught.value.key) == (id, "p")
+        for read in (
+            stored_document(id, "x", {}, np.full(DIMENSION, math.nan, np.float32)),
+            stored_document(id, "a lone \ud800", {}, vector),
+            stored_document("", "x", {}, vector),
+        ):
+            with self.no_call(store), pytest.raises(DocumentError):
+                store.add([read])
+        assert store.count("p == 1") == 1
+        fine = stored_document(id, "x", {"p": [1, 3]}, vector)
+        assert store.add([fine]) == [id]
+        assert sorted(one.id for one in store.get(filter="p == 1")) == sorted([self.id("a"), id])
 
     def test_a_given_vector_of_zeros(self, store: VectorStore) -> None:
         zeros = self.document("zeros", embedding=[0.0] * DIMENSION)

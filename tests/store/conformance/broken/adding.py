@@ -119,6 +119,15 @@ class SharesMetadata(SimpleVectorStore):
             yield stored_document(one.id, one.text, one._metadata, one.embedding)
 
 
+@caught_by("test_what_another_store_has_read_is_checked")
+class TrustsWhatWasRead(SimpleVectorStore):
+    def add(self, documents: Any, **options: Any) -> list[str]:
+        given = list(documents)
+        for one in given:
+            object.__setattr__(one, "_state", 0)
+        return super().add(given, **options)
+
+
 @caught_by("test_given_embeddings_are_taken_as_they_are")
 class EmbedsAgain(SimpleVectorStore):
     def _add(self, batch: Batch) -> Iterable[str]:

@@ -29,8 +29,8 @@ from vecstore.dialects.milvus.layout import MAX_INTEGER, tags_of
 from vecstore.filter.normalize import simplify
 from vecstore.filter.op import NULL_TESTS, ORDERINGS
 
-EXACT = Milvus()
-PLAIN = Milvus(tags=None)
+EXACT = Milvus(tags="tags")
+PLAIN = Milvus()
 ASTRAL_HAN = "\U00020bb7"
 
 EXACT_SPEC: list[tuple[Expression, str]] = [
@@ -445,12 +445,15 @@ def test_long_lists_and_chains(milvus: MilvusRows) -> None:
 
 
 def test_options() -> None:
-    assert compile_filter("k >= 'a'", "milvus", field="meta", tags=None).query == 'meta["k"] >= "a"'
+    assert compile_filter("k >= 'a'", "milvus", field="meta").query == 'meta["k"] >= "a"'
     assert compile_filter("k == 1", "milvus", tags="t").query == r'array_contains(t, "[\"k\"]=1")'
-    for bad in ("", "a b", "$meta", 'a"', "a[0]", "é", "1a"):
+    for bad in ("", "a b", "$meta", 'a"', "a[0]", "é", "1a", "a\n"):
         with pytest.raises(ConfigurationError, match="field name"):
             Milvus(field=bad)
         with pytest.raises(ConfigurationError, match="field name"):
+            Milvus(tags=bad)
+    for bad in ("None", "none", "NULL"):
+        with pytest.raises(ConfigurationError, match="write None without quotes"):
             Milvus(tags=bad)
     with pytest.raises(TypeError, match="its options are: field, tags"):
         Milvus(prefix="k")  # type: ignore[call-arg]

@@ -30,6 +30,8 @@ from vecstore.dialects.milvus.layout import (
     MAX_VARCHAR_BYTES,
     MIN_INTEGER,
     MISREAD,
+    ORIGINAL_ID,
+    TAGS,
     read_row,
     row_of,
     stored_id,
@@ -40,8 +42,8 @@ from vecstore.filter.normalize import simplify
 from vecstore.filter.op import NULL_TESTS, ORDERINGS
 from vecstore.filter.values import kind_of
 
-EXACT = Milvus()
-PLAIN = Milvus(tags=None)
+EXACT = Milvus(tags="tags")
+PLAIN = Milvus()
 ASTRAL_HAN = "\U00020bb7"
 
 
@@ -230,10 +232,10 @@ def client(milvus_uri: str) -> Iterator[Any]:
     client = MilvusClient(milvus_uri)
     schema = client.create_schema(auto_id=False, enable_dynamic_field=False)
     schema.add_field("id", DataType.VARCHAR, is_primary=True, max_length=MAX_KEPT_ID_BYTES)
-    schema.add_field("original_id", DataType.VARCHAR, max_length=MAX_VARCHAR_BYTES)
+    schema.add_field(ORIGINAL_ID, DataType.VARCHAR, max_length=MAX_VARCHAR_BYTES)
     schema.add_field("text", DataType.VARCHAR, max_length=MAX_VARCHAR_BYTES)
     schema.add_field("metadata", DataType.JSON)
-    schema.add_field("tags", DataType.ARRAY, element_type=DataType.VARCHAR,
+    schema.add_field(TAGS, DataType.ARRAY, element_type=DataType.VARCHAR,
                      max_capacity=MAX_TAGS, max_length=MAX_TAG_BYTES)  # fmt: skip
     schema.add_field("vector", DataType.FLOAT_VECTOR, dim=2)
     index = client.prepare_index_params()
@@ -301,7 +303,7 @@ def test_a_row_gives_its_document_back(document_id: str) -> None:
     metadata = {"id": "mine", "tags": ["a"], "none": None, "empty": [], "one": 1.0}
     row = row_of(document_id, "text", metadata)
     assert read_row(row) == (document_id, "text", metadata)
-    assert row["tags"] == tags_of(metadata)
+    assert row[TAGS] == tags_of(metadata)
 
 
 def test_the_tags_of_a_document() -> None:

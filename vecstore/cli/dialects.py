@@ -104,7 +104,7 @@ def _table(title: str, heads: dict[str, int], matrix: Matrix, part: slice) -> Ta
         table.add_column(head, width=width)
     for column in matrix.columns[part]:
         # A title such as "pinecone layout=exact" takes three lines, to be no wider than its name.
-        name = column.title.replace(" ", "\n").replace("=", "\n=")
+        name = column.title.replace(" ", "\n").replace("=", "\n=").replace("_", "_\n")
         table.add_column(name, justify="center", no_wrap=True, min_width=_COLUMN_WIDTH - 2)
     return table
 

@@ -83,7 +83,7 @@ class Column:
 
 
 _WITH_LAYOUTS: dict[str, tuple[Column, ...]] = {
-    "milvus": (Column("milvus"), Column("milvus", {"tags": None})),
+    "milvus": (Column("milvus"), Column("milvus", {"tags": "vecstore_tags"})),
     "pinecone": (Column("pinecone"), Column("pinecone", {"layout": "exact"})),
     "qdrant": (Column("qdrant", declared={_TIMESTAMP: {"datetimes": {KEY}}}),),
     "weaviate": (

@@ -32,7 +32,7 @@ def unreachable(atom: Expression) -> bool:
 class TestMilvus(Conformance):
     """Documents with their tags, as our own store lays them out."""
 
-    dialect = Milvus()
+    dialect = Milvus(tags="tags")
     domain = Domain(integers=INT64)
 
     @classmethod
@@ -50,7 +50,7 @@ class TestMilvus(Conformance):
 class TestMilvusPlain(Conformance):
     """A JSON field alone, in collections that others wrote."""
 
-    dialect = Milvus(tags=None)
+    dialect = Milvus()
     domain = Domain(integers=INT64)
 
     @classmethod

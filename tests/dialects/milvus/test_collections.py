@@ -15,6 +15,7 @@ from vecstore import (
     DocumentError,
     SchemaMismatchError,
     UnsupportedFilterError,
+    compile_filter,
 )
 from vecstore.dialects.milvus import rows
 from vecstore.dialects.milvus.store import MilvusStore
@@ -57,7 +58,7 @@ class TestOurOwn:
     ) -> None:
         with pytest.raises(SchemaMismatchError) as caught:
             open_milvus(foreign)
-        for words in ("no field id", "no field tags", "layout='plain'"):
+        for words in ("no field id", "no field vecstore_tags", "layout='plain'"):
             assert words in str(caught.value)
 
     @pytest.mark.parametrize("index", ["FLAT", "AUTOINDEX", "HNSW"])
@@ -309,3 +310,90 @@ class TestPlain:
             store.add([document("1")])
         with pytest.raises(ConfigurationError, match="required fields owner"):
             open_milvus("required", layout="plain").add([document("1")])
+
+
+class TestVersions:
+    def test_a_collection_says_of_which_layout_it_is(self, open_milvus: Open) -> None:
+        store = open_milvus(dimension=2)
+        described = store.native.describe_collection(store._plan.name)
+        assert described["properties"] == {"vecstore.layout": "2"}
+
+    def test_the_layout_before_is_refused_and_its_documents_can_be_moved(
+        self, open_milvus: Open, file: str
+    ) -> None:
+        from pymilvus import DataType, MilvusClient
+
+        client = MilvusClient(file)
+        schema = client.create_schema(auto_id=False, enable_dynamic_field=False)
+        for name in ("id", "original_id", "text"):
+            schema.add_field(name, DataType.VARCHAR, max_length=65_535, is_primary=name == "id")
+        schema.add_field("metadata", DataType.JSON)
+        schema.add_field(
+            "tags",
+            DataType.ARRAY,
+            element_type=DataType.VARCHAR,
+            max_capacity=4_096,
+            max_length=128,
+        )
+        schema.add_field("vector", DataType.FLOAT_VECTOR, dim=2)
+        index = client.prepare_index_params()
+        index.add_index("vector", index_type="FLAT", metric_type="COSINE")
+        client.create_collection("first", schema=schema, index_params=index)
+        row = {"id": "a", "original_id": "", "text": "text", "metadata": {"n": 1}, "tags": ["[]"]}
+        client.insert("first", [{**row, "vector": [3.0, 4.0]}])
+        client.close()
+        with pytest.raises(SchemaMismatchError, match=r"'first' is of layout 1, .*layout 2; move"):
+            open_milvus("first")
+        new, old = open_milvus("second"), open_milvus("first", layout="plain")
+        new.add(old.scan(include_embedding=True))
+        assert new.get(["a"], include_embedding=True) == [document("a", {"n": 1})]
+        assert new.count("n == 1") == 1
+
+    def test_a_layout_to_come_is_refused(self, open_milvus: Open) -> None:
+        store = open_milvus(dimension=2)
+        store.native.alter_collection_properties(store._plan.name, {"vecstore.layout": "3"})
+        with pytest.raises(SchemaMismatchError, match="is of layout 3, and this version"):
+            open_milvus()
+
+    def test_what_is_there_is_compared_with_what_is_wanted(self, open_milvus: Open) -> None:
+        open_milvus(dimension=2, index="HNSW")
+        open_milvus(index="HNSW")
+        open_milvus()
+        with pytest.raises(SchemaMismatchError, match="its index is HNSW, not IVF_FLAT"):
+            open_milvus(index="IVF_FLAT")
+
+
+class TestFieldsOfTheSameName:
+    def test_a_field_tags_of_others_decides_nothing(self, open_milvus: Open, file: str) -> None:
+        """Compiled with the defaults, a filter asks for data as others write it."""
+        from pymilvus import DataType, MilvusClient
+
+        client = MilvusClient(file)
+        schema = client.create_schema(auto_id=False, enable_dynamic_field=False)
+        schema.add_field("id", DataType.VARCHAR, max_length=100, is_primary=True)
+        schema.add_field("text", DataType.VARCHAR, max_length=100)
+        schema.add_field("metadata", DataType.JSON)
+        schema.add_field(
+            "tags", DataType.ARRAY, element_type=DataType.VARCHAR, max_capacity=9, max_length=9
+        )
+        schema.add_field("vector", DataType.FLOAT_VECTOR, dim=2)
+        index = client.prepare_index_params()
+        index.add_index("vector", index_type="FLAT", metric_type="COSINE")
+        client.create_collection("tagged", schema=schema, index_params=index)
+        row = {"text": "", "metadata": {"country": "BG"}, "tags": ["theirs"], "vector": [1.0, 0.0]}
+        client.insert("tagged", [{"id": "a", **row}, {"id": "b", **row, "metadata": {}}])
+        query = compile_filter("country == 'BG'", "milvus").query
+        assert [one["id"] for one in client.query("tagged", filter=query)] == ["a"]
+        store = open_milvus("tagged", layout="plain")
+        assert [one.id for one in store.scan("country == 'BG'")] == ["a"]
+        assert store.update_metadata(["a"], set={"seen": True}) == 1
+        assert client.get("tagged", ["a"])[0]["tags"] == ["theirs"]
+        client.close()
+
+    def test_keys_of_documents_may_be_called_like_our_fields(self, open_milvus: Open) -> None:
+        store = open_milvus(dimension=2)
+        metadata = {"vecstore_tags": ["x"], "vecstore_original_id": 1, "tags": "t", "id": "other"}
+        store.add([document("a", metadata)])
+        assert store.get(filter="vecstore_tags == 'x' AND tags == 't' AND id == 'other'") == [
+            Document("text", metadata, "a")
+        ]

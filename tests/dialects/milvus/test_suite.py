@@ -12,6 +12,7 @@ import pytest
 from tests.dialects.conformance.test_milvus import ORDERINGS, misread, unreachable
 from vecstore import Expression, VectorStore
 from vecstore.dialects.milvus import Milvus
+from vecstore.dialects.milvus.layout import TAGS
 from vecstore.dialects.milvus.store import MilvusStore
 from vecstore.testing import (
     AsyncStoreSuite,
@@ -30,7 +31,7 @@ _numbers = count(1)
 class OnMilvus:
     """What our own layout refuses beyond what the dialect declares."""
 
-    dialect = Milvus()
+    dialect = Milvus(tags=TAGS)
     many = 2_000
 
     folder: Any

@@ -14,7 +14,10 @@ from vecstore.filter.values import Kind
 _DEPTH = 40
 _ATOMS = 10_000
 
-_TAGGED = "write the documents through our own store, with its field of tags: Milvus(tags='tags')"
+_TAGGED = (
+    "write the documents through our own store, with its field of tags: "
+    "Milvus(tags='vecstore_tags')"
+)
 _PRESENCE: Final = Refusal(
     "without tags, what a negation or a null test says of a missing key, of null and of [] differs "
     "between versions",

@@ -1,4 +1,4 @@
-"""Filters as Milvus expressions, over the tags of our own layout or over a JSON field alone."""
+"""Filters as Milvus expressions, over a JSON field alone or over the tags of our own layout."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from vecstore.dialects.milvus.expression import (
     encode_path,
     encode_text,
 )
-from vecstore.dialects.milvus.layout import METADATA, MISREAD, TAGS
+from vecstore.dialects.milvus.layout import METADATA, MISREAD
 from vecstore.dialects.tokens import kind_token, presence_token, value_token
 from vecstore.errors import ConfigurationError
 from vecstore.filter.ast import Expression
@@ -47,6 +47,7 @@ _COMPARE: dict[Op, Callable[[Any, Any], bool]] = {
     Op.LTE: operator.le,
 }
 _FIELD = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+_NO_NAMES = frozenset({"none", "null"})
 # A chain becomes as deep a tree on the server as it is long; groups keep it shallow.
 _LONGEST_CHAIN = 32
 
@@ -57,29 +58,35 @@ class Milvus(Dialect[str]):
 
     Args:
         field: The JSON field that holds the metadata.
-        tags: The array field of tags that our own store writes; with it every filter is exact.
-            None for collections that others wrote: what a JSON field alone cannot answer exactly
-            on every version is refused.
+        tags: The array field of tags that our own store writes (``"vecstore_tags"``); with it every
+            filter is exact. None for collections that others wrote: what a JSON field alone cannot
+            answer exactly on every version is refused.
 
     Raises:
         ConfigurationError: For a field name that an expression cannot hold.
 
     Example:
-        >>> print(Milvus().compile("country == 'BG' AND year >= 2020"))
-        (array_contains(tags, "[\"country\"]=\"BG\"") and
-        (array_contains(tags, "[\"year\"]:number") and metadata["year"] >= 2020))
+        >>> print(Milvus().compile("year > 2020"))
+        metadata["year"] > 2020
+        >>> print(Milvus(tags="vecstore_tags").compile("country != 'BG'"))
+        not array_contains(vecstore_tags, "[\"country\"]=\"BG\"")
     """
 
     name: ClassVar[str] = "milvus"
 
     field: str = METADATA
-    tags: str | None = TAGS
+    tags: str | None = None
 
     def __post_init__(self) -> None:
         for name in (self.field, *(() if self.tags is None else (self.tags,))):
             if not isinstance(name, str) or not _FIELD.fullmatch(name):
                 raise ConfigurationError(
                     f"a field name of Milvus is ASCII letters, digits and underscores, not {name!r}"
+                )
+            if name.lower() in _NO_NAMES:
+                raise ConfigurationError(
+                    f"{name!r} is a text and would name a field; for no field write None without "
+                    "quotes"
                 )
         if self.field == self.tags:
             raise ConfigurationError(

@@ -19,11 +19,14 @@ from vecstore.errors import DocumentError
 from vecstore.filter.values import Kind, kind_of
 
 ID: Final = "id"
-ORIGINAL_ID: Final = "original_id"
+ORIGINAL_ID: Final = "vecstore_original_id"
 TEXT: Final = "text"
 METADATA: Final = "metadata"
-TAGS: Final = "tags"
+TAGS: Final = "vecstore_tags"
 VECTOR: Final = "vector"
+
+LAYOUT_VERSION: Final = 2
+"""What a collection says of itself; 1 called its own fields ``tags`` and ``original_id``."""
 
 MAX_TAGS: Final = 4_096
 """The most elements that an array field holds."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -9,6 +10,7 @@ from typing import Any, Final
 from vecstore.capabilities import Metric
 from vecstore.dialects.milvus.client import Calls
 from vecstore.dialects.milvus.layout import (
+    LAYOUT_VERSION,
     MAX_TAG_BYTES,
     MAX_TAGS,
     MAX_VARCHAR_BYTES,
@@ -29,6 +31,12 @@ INDEXES: Final = (
 )
 
 _NOT_LOADED = "NotLoad"
+_ANY_INDEX = "AUTOINDEX"
+
+_VERSION = "vecstore.layout"
+"""The property of a collection that names its layout; servers have it in the description."""
+_DESCRIPTION = re.compile(r"vecstore layout (\d+)")
+_FIRST_LAYOUT = frozenset({"tags", "original_id"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +74,9 @@ class Found:
         max_id_bytes: The longest id; None where the layout keeps longer ones aside.
         max_text_bytes: The longest text.
         index: Type of its vector index.
-        unwritable: Why rows cannot be written by a store, or None.
+        unchangeable: Why rows cannot be written again by a store, or None.
+        unwritable: Why there can be no new rows of a store, or None.
+        others: Whether rows have fields that are not of the layout.
     """
 
     dimension: int
@@ -74,7 +84,9 @@ class Found:
     max_id_bytes: int | None
     max_text_bytes: int
     index: str
+    unchangeable: str | None
     unwritable: str | None
+    others: bool
 
 
 def check_index(index: str | None, *, lite: bool) -> None:
@@ -96,7 +108,11 @@ def make_collection(call: Calls, plan: CollectionPlan, dimension: int) -> None:
     from pymilvus import DataType, MilvusClient
 
     layout = plan.layout
-    schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
+    schema = MilvusClient.create_schema(
+        auto_id=False,
+        enable_dynamic_field=False,
+        description=f"Documents of vecstore, vecstore layout {LAYOUT_VERSION}",
+    )
     for name in (layout.id, ORIGINAL_ID, layout.text):
         schema.add_field(
             name, DataType.VARCHAR, max_length=MAX_VARCHAR_BYTES, is_primary=name == layout.id
@@ -120,6 +136,8 @@ def make_collection(call: Calls, plan: CollectionPlan, dimension: int) -> None:
     more: dict[str, Any] = {"consistency_level": plan.consistency}
     if plan.shards is not None:
         more["num_shards"] = plan.shards
+    if call.lite:  # which keeps no description
+        more["properties"] = {_VERSION: str(LAYOUT_VERSION)}
 
     def make(client: Any) -> None:
         if client.has_collection(plan.name, timeout=call.timeout):
@@ -160,6 +178,8 @@ def look_at_collection(
     name, layout = plan.name, plan.layout
     described = call(operation, lambda client: client.describe_collection(name))
     fields = {field["name"]: field for field in described["fields"]}
+    if layout.exact:
+        _check_version(name, described, fields)
     faults: list[str] = []
 
     def expect(field: str, *types: Any) -> dict[str, Any]:
@@ -179,7 +199,12 @@ def look_at_collection(
     expect(layout.metadata, DataType.JSON)
     if layout.exact:
         expect(ORIGINAL_ID, DataType.VARCHAR)
-        expect(TAGS, DataType.ARRAY)
+        tags = expect(TAGS, DataType.ARRAY)
+        if tags and tags.get("element_type", DataType.VARCHAR) != DataType.VARCHAR:
+            faults.append(f"the elements of its field {TAGS} are no VARCHAR")
+        for limit, least in (("max_capacity", MAX_TAGS), ("max_length", MAX_TAG_BYTES)):
+            if tags and int(tags.get("params", {}).get(limit) or least) < least:
+                faults.append(f"the {limit} of its field {TAGS} is below {least:,}")
     vector = expect(layout.vector, DataType.FLOAT_VECTOR)
     length = int(vector.get("params", {}).get("dim", 0))
     if dimension is not None and length and length != dimension:
@@ -193,6 +218,8 @@ def look_at_collection(
         faults.append(f"it compares by {by}, not {plan.metric} ({wanted})")
     elif vector and not index:
         faults.append(f"its field {layout.vector} has no index, without which there is no search")
+    if plan.index is not None and index.get("index_type") not in (plan.index, None, _ANY_INDEX):
+        faults.append(f"its index is {index['index_type']}, not {plan.index}")
     if faults:
         hint = "" if layout.exact is False else _PLAIN_HINT if _is_foreign(fields) else ""
         raise SchemaMismatchError(
@@ -205,8 +232,31 @@ def look_at_collection(
         max_id_bytes=MAX_VARCHAR_BYTES if layout.exact else longest,
         max_text_bytes=int(text.get("params", {}).get("max_length") or MAX_VARCHAR_BYTES),
         index=str(index.get("index_type")),
-        unwritable=_unwritable(fields, layout),
+        unchangeable=(drawn := _drawn(key, layout)),
+        unwritable=drawn or _required(fields, layout),
+        others=bool(described.get("enable_dynamic_field") or fields.keys() - _known(layout)),
     )
+
+
+def _known(layout: FieldLayout) -> set[str | None]:
+    return {*layout.read_fields, layout.vector, layout.tags}
+
+
+def _check_version(
+    name: str, described: Mapping[str, Any], fields: Mapping[str, Mapping[str, Any]]
+) -> None:
+    """Refuse a collection that another version of this library laid out."""
+    told = _DESCRIPTION.search(str(described.get("description")))
+    version = (described.get("properties") or {}).get(_VERSION) or (told and told[1])
+    if version is None and fields.keys() >= _FIRST_LAYOUT and TAGS not in fields:
+        version = 1
+    if version is not None and str(version) != str(LAYOUT_VERSION):
+        raise SchemaMismatchError(
+            f"the collection {name!r} is of layout {version}, and this version of vecstore writes "
+            f"layout {LAYOUT_VERSION}; move its documents to a new collection: with "
+            f"open_store(..., collection={name!r}, layout='plain') as old, open_store(..., "
+            "collection='new') as new: new.add(old.scan(include_embedding=True))"
+        )
 
 
 _PLAIN_HINT = (
@@ -230,10 +280,14 @@ def _index_of(call: Calls, plan: CollectionPlan, operation: str) -> dict[str, An
     return call(operation, look)
 
 
-def _unwritable(fields: Mapping[str, Mapping[str, Any]], layout: FieldLayout) -> str | None:
-    if fields[layout.id].get("auto_id"):
+def _drawn(key: Mapping[str, Any], layout: FieldLayout) -> str | None:
+    if key.get("auto_id"):
         return f"the collection draws the values of {layout.id} itself"
-    known = {*layout.read_fields, layout.vector, layout.tags}
+    return None
+
+
+def _required(fields: Mapping[str, Mapping[str, Any]], layout: FieldLayout) -> str | None:
+    known = _known(layout)
     missing = [
         name
         for name, field in fields.items()

@@ -168,6 +168,8 @@ class MilvusStore(VectorStore):
         self._search_options = dict(search_options or {})
         self._index = ""
         self._unwritable: str | None = None
+        self._unchangeable: str | None = None
+        self._others = False
         self._present = False
         self._place_of_rows = Place(
             system="milvus", collection=collection, namespace=database or None
@@ -240,7 +242,8 @@ class MilvusStore(VectorStore):
             self._dimension = found.dimension
             self._layout = self._rows.layout = found.layout
             self._index = found.index
-            self._unwritable = found.unwritable
+            self._unwritable, self._unchangeable = found.unwritable, found.unchangeable
+            self._others = found.others
             self.capabilities = replace(
                 self.capabilities,
                 id_charset="integer" if found.layout.number else "any",
@@ -268,7 +271,7 @@ class MilvusStore(VectorStore):
         )
 
     def _check_documents(self, documents: Sequence[Any]) -> None:
-        self._check_writable()
+        self._refuse(self._unwritable)
         for document in documents:
             if self._layout.exact:
                 _check_tags(document.metadata, document.id)
@@ -381,11 +384,11 @@ class MilvusStore(VectorStore):
         self, selection: Selection, *, set: dict[str, Any], unset: tuple[str, ...]
     ) -> int:
         """Whole rows are read and written again; changing single fields is new with Milvus 2.6."""
-        self._check_writable()
+        self._refuse(self._unchangeable)
         if not self._exists("update_metadata"):
             return 0
         # What others keep beside our fields has to be written again, too.
-        fields = self._fields(True) if self._layout.exact else ["*"]
+        fields = ["*"] if self._others else self._fields(True)
         if selection.ids is not None:
             condition = self._rows.condition(selection.ids, selection.filter)
             with self._call.exclusive:
@@ -442,11 +445,11 @@ class MilvusStore(VectorStore):
             row[self._layout.tags] = _check_tags(metadata, document_id)
         return row
 
-    def _check_writable(self) -> None:
-        if self._unwritable is not None:
+    def _refuse(self, reason: str | None) -> None:
+        if reason is not None:
             raise ConfigurationError(
                 f"the collection {self._plan.name!r} can be searched and read, and not written: "
-                f"{self._unwritable}"
+                f"{reason}"
             )
 
     def _fields(self, include_embedding: bool) -> list[str]:

@@ -99,7 +99,7 @@ class SimpleVectorStore(VectorStore):
 
     @property
     def dimension(self) -> int | None:
-        """Length of the vectors; None while the store is empty and none was declared."""
+        """Length of the vectors; None before the first one when none was declared."""
         return self._table.snapshot.dimension
 
     @classmethod
@@ -247,7 +247,7 @@ class SimpleVectorStore(VectorStore):
             if batch.on_conflict == "replace":
                 table.put(batch.ids, batch.texts, batch.metadata, batch.vectors)
                 return batch.ids
-            known = table.known(batch.ids)
+            known = table.settled().known(batch.ids)
             if not known:
                 table.put(batch.ids, batch.texts, batch.metadata, batch.vectors)
                 return batch.ids
@@ -266,7 +266,8 @@ class SimpleVectorStore(VectorStore):
             return free
 
     def _refuse_outsiders(self, batch: Batch) -> None:
-        snapshot, rows = self._table.lookup(batch.ids)
+        snapshot = self._table.settled()
+        rows = snapshot.rows_of(batch.ids)
         matches = batch.within.matcher()
         outside = [snapshot.ids[row] for row in rows if not matches(snapshot.metadata[row])]
         if outside:
@@ -296,28 +297,28 @@ class SimpleVectorStore(VectorStore):
     def _get(
         self, selection: Selection, *, limit: int | None, include_embedding: bool
     ) -> Iterable[Document]:
+        snapshot = self._table.snapshot
         if selection.ids is None:
-            snapshot = self._table.snapshot
             rows: Sequence[int] = _listed(snapshot, selection.filter, limit)
         else:
-            snapshot, rows = self._chosen(selection)
+            rows = _chosen(snapshot, selection)
         return [_document(snapshot, row, include_embedding) for row in rows]
 
     def _scan(self, filter: Any, *, batch_size: int, include_embedding: bool) -> Iterable[Document]:
         return _scanned(self._table.snapshot, filter, include_embedding)
 
     def _stored_ids(self, ids: tuple[str, ...]) -> set[str]:
-        return set(self._table.known(ids))
+        return set(self._table.snapshot.known(ids))
 
     def _delete(self, selection: Selection) -> int:
         with self._table.lock:
-            _, rows = self._chosen(selection)
+            rows = _chosen(self._table.settled(), selection)
             self._table.delete(rows)
             return len(rows)
 
     def _delete_filtered(self, filter: Any) -> int:
         with self._table.lock:
-            rows = _listed(self._table.snapshot, filter)
+            rows = _listed(self._table.settled(), filter)
             self._table.delete(rows)
             return len(rows)
 
@@ -331,11 +332,11 @@ class SimpleVectorStore(VectorStore):
         self, selection: Selection, *, set: dict[str, Any], unset: tuple[str, ...]
     ) -> int:
         with self._table.lock:
+            snapshot = self._table.settled()
             if selection.ids is None:
-                snapshot = self._table.snapshot
                 rows: Sequence[int] = _listed(snapshot, selection.filter)
             else:
-                snapshot, rows = self._chosen(selection)
+                rows = _chosen(snapshot, selection)
             if rows:
                 self._table.put(
                     [snapshot.ids[row] for row in rows],
@@ -354,14 +355,15 @@ class SimpleVectorStore(VectorStore):
         rows = snapshot.live_rows()
         return [snapshot.ids[row] for row in rows.tolist()], snapshot.matrix[rows]
 
-    def _chosen(self, selection: Selection) -> tuple[Snapshot, list[int]]:
-        """The current state, and the rows of the selected ids that match the filter."""
-        assert selection.ids is not None
-        snapshot, rows = self._table.lookup(selection.ids)
-        if selection.filter is not None:
-            matches = selection.filter.matcher()
-            rows = [row for row in rows if matches(snapshot.metadata[row])]
-        return snapshot, rows
+
+def _chosen(snapshot: Snapshot, selection: Selection) -> list[int]:
+    """The rows of the selected ids that match the filter."""
+    assert selection.ids is not None
+    rows = snapshot.rows_of(selection.ids)
+    if selection.filter is None:
+        return rows
+    matches = selection.filter.matcher()
+    return [row for row in rows if matches(snapshot.metadata[row])]
 
 
 def _selected(snapshot: Snapshot, filter: Expression | None) -> Rows | None:

@@ -3,9 +3,16 @@
 Rows are only ever appended. Replacing or deleting a document writes the number of the version
 that ended its row into ``died``; nothing else about a row changes. A reader takes the current
 :class:`Snapshot` and sees, for as long as it likes, the rows below its size that had not died by
-its version: no lock is held while searching, filtering, scanning or saving, and what one call
-returns is one state of the store. Writers take turns on one lock. Dead rows are dropped when there
-are many of them, by copying the rest into new arrays; snapshots keep the old ones.
+its version: no lock is held while searching, filtering, scanning, looking up ids or saving, and
+what one call returns is one state of the store. Writers take turns on one lock. Dead rows are
+dropped when there are many of them, by copying the rest into new columns; snapshots keep the old
+ones.
+
+A write may be broken off anywhere: by Ctrl-C, by a time limit, by memory running out. Everything
+that belongs to a state hangs on its snapshot, and the one assignment of the next snapshot is the
+moment a write happens. What a writer does before it is invisible: rows past the size, entries of
+the index that lead there, deaths in a version that is to come. Such traces of a write that did not
+happen are left behind by the next writer, which copies what lives into new columns first.
 """
 
 from __future__ import annotations
@@ -47,6 +54,8 @@ class Snapshot:
         matrix: Vector of each row, as it was given.
         lengths: Euclidean length of each vector.
         died: The version that ended each row; the largest integer while none has.
+        index: The newest row of each id; it may be of a later state than this one.
+        older: For a row, the row that its id had before, where it had one.
         extreme: Whether some vector is so long or short that float32 arithmetic may fail on it.
     """
 
@@ -61,6 +70,8 @@ class Snapshot:
     matrix: Matrix = field(default_factory=lambda: np.empty((0, 0), np.float32))
     lengths: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, np.float32))
     died: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    index: dict[str, int] = field(default_factory=dict)
+    older: dict[int, int] = field(default_factory=dict)
     extreme: bool = False
     _live_rows: list[Rows] = field(default_factory=list, init=False)
 
@@ -75,6 +86,22 @@ class Snapshot:
             self._live_rows.append(np.flatnonzero(self.died[: self.size] > self.version))
         return self._live_rows[0]
 
+    def row_of(self, id: str) -> int | None:
+        """The row of a document; None for an id that is not stored."""
+        row = self.index.get(id, -1)
+        # Rows of one id stand in the order of time: the newest one of this state decides.
+        while row >= self.size:
+            row = self.older.get(row, -1)
+        return row if row >= 0 and self.died[row] > self.version else None
+
+    def rows_of(self, ids: Iterable[str]) -> list[int]:
+        """The rows of those ids that are stored, in the order given."""
+        return [row for id in ids if (row := self.row_of(id)) is not None]
+
+    def known(self, ids: Iterable[str]) -> list[str]:
+        """Those ids that are stored, in the order given."""
+        return [id for id in ids if self.row_of(id) is not None]
+
 
 class Table:
     """The rows of one store.
@@ -87,21 +114,16 @@ class Table:
     def __init__(self, metric: Metric, dimension: int | None = None) -> None:
         self.lock = threading.RLock()
         """Held by writers, also across several steps that belong together."""
-        self._declared = dimension
-        self._rows: dict[str, int] = {}
+        self._unsettled = False
         self.snapshot = Snapshot(metric=metric, dimension=dimension, version=0)
         """The current state; replaced as a whole."""
 
-    def lookup(self, ids: Iterable[str]) -> tuple[Snapshot, list[int]]:
-        """The current state and the rows of those ids that are stored, in the order given."""
-        with self.lock:
-            rows = self._rows
-            return self.snapshot, [rows[id] for id in ids if id in rows]
-
-    def known(self, ids: Iterable[str]) -> list[str]:
-        """Those ids that are stored."""
-        with self.lock:
-            return [id for id in ids if id in self._rows]
+    def settled(self) -> Snapshot:
+        """The current state, without traces of a write that was broken off; for writers."""
+        if self._unsettled:
+            self.snapshot = _compacted(self.snapshot)
+            self._unsettled = False
+        return self.snapshot
 
     def put(
         self,
@@ -112,22 +134,26 @@ class Table:
     ) -> None:
         """Store documents with distinct ids; those that are stored already are replaced."""
         with self.lock:
-            old = self.snapshot
-            replaced = [self._rows[id] for id in ids if id in self._rows] if self._rows else []
+            old = self.settled()
+            replaced = old.rows_of(ids) if old.live else []
             start, stop = old.size, old.size + len(ids)
-            matrix, lengths, died = self._room_for(stop, vectors.shape[1])
+            self._unsettled = True
+            matrix, lengths, died = _room_for(old, stop, vectors.shape[1])
             squares = _squares(vectors)
             matrix[start:stop] = vectors
             lengths[start:stop] = _lengths(squares)
             died[start:stop] = _ALIVE
-            # A failed attempt may have left entries past the end.
-            del old.ids[start:], old.texts[start:], old.metadata[start:]
             old.ids.extend(ids)
             old.texts.extend(texts)
             old.metadata.extend(metadata)
             version = old.version + 1
             died[replaced] = version
-            self._rows.update(zip(ids, range(start, stop), strict=True))
+            index = old.index
+            # Before the index leads to the new rows: readers of the old ones find them by this.
+            old.older.update(
+                (row, index[id]) for row, id in enumerate(ids, start) if id in index
+            )
+            index.update(zip(ids, range(start, stop), strict=True))
             self.snapshot = replace(
                 old,
                 dimension=vectors.shape[1],
@@ -139,29 +165,35 @@ class Table:
                 died=died,
                 extreme=old.extreme or _is_extreme(squares),
             )
+            self._unsettled = False
             self._drop_dead_rows()
 
     def delete(self, rows: Sequence[int]) -> None:
-        """Delete documents by the rows that the current state has them in."""
+        """Delete documents by their rows in the :meth:`settled` state."""
         with self.lock:
             old = self.snapshot
             if not rows:
                 return
-            for row in rows:
-                del self._rows[old.ids[row]]
             version = old.version + 1
+            self._unsettled = True
             old.died[list(rows)] = version
             self.snapshot = replace(old, version=version, live=old.live - len(rows))
+            self._unsettled = False
             self._drop_dead_rows()
 
     def clear(self) -> None:
-        """Delete every document; the dimension is open again unless it was declared."""
+        """Delete every document; the dimension stays."""
         with self.lock:
-            self._rows = {}
             old = self.snapshot
             self.snapshot = Snapshot(
-                metric=old.metric, dimension=self._declared, version=old.version + 1
+                metric=old.metric, dimension=old.dimension, version=old.version + 1
             )
+            self._unsettled = False
+
+    def after_fork(self) -> None:
+        """Go on in a child process, where the lock's holder may be gone in the middle of a write."""
+        self.lock = threading.RLock()
+        self._unsettled = True
 
     def replace_all(
         self,
@@ -173,12 +205,11 @@ class Table:
         vectors: Matrix,
     ) -> None:
         """Put these documents in the place of all others, in one step."""
-        rows = dict(zip(ids, range(len(ids)), strict=True))
+        index = dict(zip(ids, range(len(ids)), strict=True))
         squares = _squares(vectors)
         lengths = _lengths(squares)
         died = np.full(len(ids), _ALIVE, np.int64)
         with self.lock:
-            self._rows = rows
             self.snapshot = Snapshot(
                 metric=metric,
                 dimension=dimension,
@@ -191,49 +222,56 @@ class Table:
                 matrix=vectors,
                 lengths=lengths,
                 died=died,
+                index=index,
                 extreme=_is_extreme(squares),
             )
-
-    def _room_for(
-        self, size: int, dimension: int
-    ) -> tuple[Matrix, NDArray[np.float32], NDArray[np.int64]]:
-        """Arrays with room for ``size`` rows, the current rows in them."""
-        old = self.snapshot
-        capacity = len(old.matrix)
-        if size <= capacity:
-            return old.matrix, old.lengths, old.died
-        capacity = max(size, 2 * capacity, _FIRST_CAPACITY)
-        matrix = np.empty((capacity, dimension), np.float32)
-        lengths = np.empty(capacity, np.float32)
-        died = np.empty(capacity, np.int64)
-        if old.size:
-            matrix[: old.size] = old.matrix[: old.size]
-        lengths[: old.size] = old.lengths[: old.size]
-        died[: old.size] = old.died[: old.size]
-        return matrix, lengths, died
+            self._unsettled = False
 
     def _drop_dead_rows(self) -> None:
         old = self.snapshot
         dead = old.size - old.live
-        if dead <= _DEAD_ALLOWED or dead <= old.live:
-            return
-        rows = old.live_rows()
-        listed = rows.tolist()
-        ids = [old.ids[row] for row in listed]
-        matrix = old.matrix[rows]
-        self._rows = dict(zip(ids, range(len(ids)), strict=True))
-        self.snapshot = replace(
-            old,
-            size=len(ids),
-            live=len(ids),
-            ids=ids,
-            texts=[old.texts[row] for row in listed],
-            metadata=[old.metadata[row] for row in listed],
-            matrix=matrix,
-            lengths=old.lengths[rows],
-            died=np.full(len(ids), _ALIVE, np.int64),
-            extreme=old.extreme and _is_extreme(_squares(matrix)),
-        )
+        if dead > _DEAD_ALLOWED and dead > old.live:
+            self.snapshot = _compacted(old)
+
+
+def _room_for(
+    old: Snapshot, size: int, dimension: int
+) -> tuple[Matrix, NDArray[np.float32], NDArray[np.int64]]:
+    """Arrays with room for ``size`` rows, the current rows in them."""
+    capacity = len(old.matrix)
+    if size <= capacity:
+        return old.matrix, old.lengths, old.died
+    capacity = max(size, 2 * capacity, _FIRST_CAPACITY)
+    matrix = np.empty((capacity, dimension), np.float32)
+    lengths = np.empty(capacity, np.float32)
+    died = np.empty(capacity, np.int64)
+    if old.size:
+        matrix[: old.size] = old.matrix[: old.size]
+    lengths[: old.size] = old.lengths[: old.size]
+    died[: old.size] = old.died[: old.size]
+    return matrix, lengths, died
+
+
+def _compacted(old: Snapshot) -> Snapshot:
+    """The same state in columns of its own, without dead rows."""
+    rows = old.live_rows()
+    listed = rows.tolist()
+    ids = [old.ids[row] for row in listed]
+    matrix = old.matrix[rows]
+    return replace(
+        old,
+        size=len(ids),
+        live=len(ids),
+        ids=ids,
+        texts=[old.texts[row] for row in listed],
+        metadata=[old.metadata[row] for row in listed],
+        matrix=matrix,
+        lengths=old.lengths[rows],
+        died=np.full(len(ids), _ALIVE, np.int64),
+        index=dict(zip(ids, range(len(ids)), strict=True)),
+        older={},
+        extreme=old.extreme and _is_extreme(_squares(matrix)),
+    )
 
 
 def _squares(vectors: Matrix) -> NDArray[Any]:

@@ -18,19 +18,20 @@ THRESHOLD_SLACK = 1e-6
 """How far below the threshold a score still reaches it: under cosine this much, under dot and
 euclidean this part of the threshold."""
 
+_ROUNDING = 1e-4
+
 
 def bounded(score: float, metric: Metric) -> float:
     """A score within the range of its metric: cosines end at -1 and 1.
+
+    Only what rounding makes of them: a cosine of 25 is an engine's mistake, and not hidden.
 
     Example:
         >>> bounded(1.0000001, "cosine"), bounded(1.0000001, "dot")
         (1.0, 1.0000001)
     """
-    if metric == "cosine":
-        if score > 1.0:
-            return 1.0
-        if score < -1.0:
-            return -1.0
+    if metric == "cosine" and 1.0 < abs(score) <= 1.0 + _ROUNDING:
+        return math.copysign(1.0, score)
     return score
 
 

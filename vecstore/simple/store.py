@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
@@ -228,7 +227,7 @@ class SimpleVectorStore(VectorStore):
 
     def _after_fork(self) -> None:
         # The documents are a copy already; only the lock may be held by a thread that is gone.
-        self._table.lock = threading.RLock()
+        self._table.after_fork()
         # Two processes would save over each other: the file stays the parent's.
         self._file = None
 

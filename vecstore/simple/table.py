@@ -150,9 +150,7 @@ class Table:
             died[replaced] = version
             index = old.index
             # Before the index leads to the new rows: readers of the old ones find them by this.
-            old.older.update(
-                (row, index[id]) for row, id in enumerate(ids, start) if id in index
-            )
+            old.older.update((row, index[id]) for row, id in enumerate(ids, start) if id in index)
             index.update(zip(ids, range(start, stop), strict=True))
             self.snapshot = replace(
                 old,
@@ -191,7 +189,7 @@ class Table:
             self._unsettled = False
 
     def after_fork(self) -> None:
-        """Go on in a child process, where the lock's holder may be gone in the middle of a write."""
+        """Go on in a child process, where whoever held the lock is gone, maybe half-way."""
         self.lock = threading.RLock()
         self._unsettled = True
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from vecstore.errors import DimensionMismatchError
 from vecstore.filter.builder import F
 from vecstore.store import VectorStore
 from vecstore.testing.samples import HOSTILE_TEXTS
 from vecstore.testing.store_suite.base import StoreSuiteBase
-from vecstore.testing.store_suite.embedders import vector_of
+from vecstore.testing.store_suite.embedders import DIMENSION, vector_of
 
 
 class Deleting(StoreSuiteBase):
@@ -132,3 +133,16 @@ class Deleting(StoreSuiteBase):
         store.clear()
         store.clear()
         assert store.count() == 0
+
+    def test_clear_keeps_the_dimension(self) -> None:
+        """What was made for vectors of one length stays so, declared or not."""
+        for options in ({}, {"dimension": None}):
+            store = self.new_store(**options)
+            store.add([self.document("a", embedding=vector_of("a"))])
+            store.clear()
+            assert store.dimension == DIMENSION
+            with self.no_call(store), pytest.raises(DimensionMismatchError) as caught:
+                store.add([self.document("b", embedding=[1.0] * (DIMENSION + 1))])
+            assert (caught.value.expected, caught.value.actual) == (DIMENSION, DIMENSION + 1)
+            store.add([self.document("c", embedding=vector_of("c"))])
+            assert store.count() == 1

@@ -44,6 +44,12 @@ class EmbedsToGet(SimpleVectorStore):
         return super()._get(selection, **options)
 
 
+@caught_by("test_clear_keeps_the_dimension")
+class ClearForgetsTheDimension(SimpleVectorStore):
+    def _clear(self) -> None:
+        self._table = Table(self.metric, self._dimension)
+
+
 @caught_by("test_scan_while_others_write")
 class ScansByOffset(SimpleVectorStore):
     def _scan(self, filter: Any, *, batch_size: int, **options: Any) -> Iterator[Document]:

@@ -51,7 +51,9 @@ class TestPools:
                     try:
                         if round_number % 5 == 4:
                             with pytest.raises(BackendError):
-                                store._change("break", "SELEC", {}, Selection_())
+                                store._connections.run(
+                                    "break", lambda cursor: cursor.execute("SELEC")
+                                )
                             next(iter(store.scan(batch_size=3)))  # a scan left half-way
                         else:
                             assert len(store.search(vector=[1, 0], top_k=5)) == 5
@@ -104,8 +106,7 @@ class TestPools:
     def test_statement_timeout(self, open_pg: Open) -> None:
         store = open_pg(dimension=2, statement_timeout=0.05)
         with pytest.raises(BackendError, match="statement timeout"):
-            with store._connections.transaction("search") as cursor:
-                cursor.execute("SELECT pg_sleep(5)")
+            store._connections.run("search", lambda cursor: cursor.execute("SELECT pg_sleep(5)"))
 
     def test_closed(self, open_pg: Open) -> None:
         store = open_pg(dimension=2)
@@ -126,12 +127,6 @@ class TestPools:
     def test_where_to_connect(self, options: dict[str, Any], says: str) -> None:
         with pytest.raises(ConfigurationError, match=says):
             PgvectorStore(**options)
-
-
-def Selection_() -> Any:
-    from vecstore.calls import Selection
-
-    return Selection()
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from vecstore import Document, Expression, F
+from vecstore.dialects.pgvector.rows import vector_text
 from vecstore.dialects.pgvector.store import PgvectorStore
 
 TOP_K = 10
@@ -92,10 +93,11 @@ def test_unfiltered_searches_use_the_index_and_return_all_that_was_asked_for(
 ) -> None:
     store = open_pg(dimension=16)
     query = fill(store, 3_000, 30, "random", 16)
+    assert store._sql is not None
     statement = store._sql.approximate("", False, None)
-    with store._connections.transaction("search") as cursor:
-        cursor.execute(f"EXPLAIN {statement}", {"query": query, "top_k": 10})
-        plan = "\n".join(row[0] for row in cursor.fetchall())
+    with store.native.connection() as connection:
+        params = {"query": vector_text(query), "top_k": 10}
+        plan = "\n".join(row[0] for row in connection.execute(f"EXPLAIN {statement}", params))
     assert "_vector_ix" in plan
     store._exact_below = 0
     for top_k in (1, 10, 500, 3_000, 10_000):

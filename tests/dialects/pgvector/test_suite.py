@@ -5,9 +5,12 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
+import psycopg
 import pytest
+from psycopg import sql
 
 from vecstore import VectorStore
+from vecstore.dialects.pgvector.rows import vector_text
 from vecstore.dialects.pgvector.store import PgvectorStore
 from vecstore.testing import (
     AsyncStoreSuite,
@@ -15,6 +18,7 @@ from vecstore.testing import (
     ScopedStoreSuite,
     StoreSuite,
 )
+from vecstore.testing.store_suite.embedders import vector_of
 from vecstore.testing.store_suite.searching import Searching
 
 _numbers = count(1)
@@ -43,10 +47,31 @@ class OnPostgres:
             **options,
         )
 
-    def discard(self, store: PgvectorStore) -> None:
-        import psycopg
-        from psycopg import sql
+    def damage(self, store: VectorStore, kind: str) -> bool:
+        assert isinstance(store, PgvectorStore)
+        metadata: dict[str, str | None] = {
+            "metadata is a list": '[1, "a"]',
+            "metadata is a text": '"text"',
+            "metadata is null": "null",
+            "no metadata": None,
+        }
+        if kind not in {*metadata, "no text", "nothing"}:
+            return False  # the columns' types forbid it
+        text = None if kind in ("no text", "nothing") else "damaged"
+        vector = vector_text(vector_of("damaged"))
+        row = ["damaged", text, metadata.get(kind, '{"n": -1}'), vector]
+        table = sql.Identifier(store._spec.table)
+        with store.native.connection() as connection:
+            for column in ("text", "metadata"):
+                connection.execute(
+                    sql.SQL("ALTER TABLE {} ALTER COLUMN {} DROP NOT NULL").format(
+                        table, sql.Identifier(column)
+                    )
+                )
+            connection.execute(sql.SQL("INSERT INTO {} VALUES (%s, %s, %s, %s)").format(table), row)
+        return True
 
+    def discard(self, store: PgvectorStore) -> None:
         store.close()
         with psycopg.connect(self.dsn, autocommit=True) as connection:
             table = sql.Identifier(store._spec.table)

@@ -1,36 +1,71 @@
-"""Connections to PostgreSQL: a pool of our own or the caller's, and errors without secrets."""
+"""Transactions on PostgreSQL: each on a connection of its own, given back sound or closed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+import math
+import os
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from weakref import WeakSet
 
-from vecstore.errors import BackendError, BackendNotInstalledError, ConfigurationError
+from vecstore.dialects.pgvector.failures import (
+    CONFLICTS,
+    Secrets,
+    failed,
+    is_lost,
+    is_starting,
+    lost_its_statement,
+    none_free,
+    not_connected,
+)
+from vecstore.dialects.pgvector.pool import (
+    ForeignPool,
+    Lease,
+    NoFreeConnection,
+    Pool,
+    PoolIsClosed,
+    Source,
+    forget,
+)
+from vecstore.errors import (
+    BackendError,
+    BackendNotInstalledError,
+    ConfigurationError,
+    StoreClosedError,
+    VecstoreError,
+)
 
 if TYPE_CHECKING:
-    from psycopg import Cursor
-    from psycopg_pool import ConnectionPool
+    from psycopg import Connection, Cursor
 
-_RETRYABLE_STATES = ("08", "40", "53", "57P")
-_MISSING_EXTENSION = (
-    "the database has no extension vector; let an administrator run CREATE EXTENSION vector, or "
-    "open the store with create=True as a role that may"
-)
+Result = TypeVar("Result")
+Row = tuple[Any, ...]
+
+_MOST_ATTEMPTS: Final = 6
+"""How often a transaction runs that loses against others again and again."""
+_LONGEST_PAUSE: Final = 0.4
+_STARTING_PAUSE: Final = 0.1
+
+_everywhere: WeakSet[Connections] = WeakSet()
 
 
 class Connections:
-    """Where cursors come from: each is one transaction on a pooled connection.
+    """Where transactions come from.
 
     Args:
         dsn: A libpq connection string or URL, for a pool of our own; or
         pool: an open ``psycopg_pool.ConnectionPool`` that stays the caller's.
         pool_size: Connections that a pool of our own opens at most.
-        timeout: Seconds to wait for a free connection.
+        timeout: Seconds to wait for a free connection, and for the server to answer a new one.
         statement_timeout: Seconds that one statement may run; None leaves the server's setting.
+        prepare_threshold: After how many runs a statement is prepared on the server; None for
+            never, which poolers in transaction mode need.
 
     Raises:
-        BackendNotInstalledError: If psycopg, psycopg-pool or pgvector is missing.
+        BackendNotInstalledError: If psycopg is missing.
         ConfigurationError: If the address cannot be read.
     """
 
@@ -42,187 +77,380 @@ class Connections:
         pool_size: int,
         timeout: float,
         statement_timeout: float | None,
+        prepare_threshold: int | None,
     ) -> None:
         try:
-            import pgvector
-            import psycopg_pool
+            import psycopg
         except ImportError as error:
             raise BackendNotInstalledError(
-                "the pgvector store needs psycopg, psycopg-pool and pgvector: "
-                "pip install 'vecstore-dialects[pgvector]'",
+                "the pgvector store needs psycopg: pip install 'vecstore-dialects[pgvector]'",
                 name=error.name,
             ) from error
-        del pgvector
+        del psycopg
         if (dsn is None) == (pool is None):
             raise ConfigurationError("give the pgvector store either a dsn or a pool")
-        if pool is not None and not isinstance(pool, psycopg_pool.ConnectionPool):
-            raise ConfigurationError(
-                f"pool is a psycopg_pool.ConnectionPool, not a {type(pool).__name__}"
-            )
-        self._own = pool is None
+        if pool is not None:
+            _check_pool(pool)
+        self._dsn = dsn
+        self._foreign: Any = pool
+        self._pool_size = pool_size
         self._timeout = timeout
         self._statement_timeout = statement_timeout
-        self._vector_type: Any = None
+        self._prepare_threshold = prepare_threshold
         self._closed = False
-        self._streams: set[Any] = set()
         self.database: str | None = None
         """The database's name, once it has been connected to."""
-        self._secrets = _secrets(dsn)
-        self.pool: ConnectionPool = pool or psycopg_pool.ConnectionPool(
-            dsn or "",
-            min_size=0,
-            max_size=pool_size,
-            timeout=timeout,
-            kwargs={"autocommit": True},
-            open=True,
-            name="vecstore",
+        self._parameters = _read(dsn)
+        self._secrets = Secrets(
+            [str(self._parameters.get(name) or "") for name in ("password", "sslpassword")]
         )
+        self._start()
+        _everywhere.add(self)
 
-    @contextmanager
-    def transaction(self, operation: str) -> Iterator[Cursor[Any]]:
-        """A cursor in a transaction of its own, which ends with the block.
+    def _start(self) -> None:
+        """Take what belongs to this process alone."""
+        self._pid = os.getpid()
+        self._streams: set[_Stream] = set()
+        self.pool: Any = self._foreign
+        self._source: Source
+        if self._foreign is None:
+            self.pool = self._source = Pool(
+                self._connect, max_size=self._pool_size, timeout=self._timeout
+            )
+        else:
+            self._source = ForeignPool(self._foreign)
+
+    def leave_to_parent(self) -> None:
+        """In a forked child: keep off everything that was opened before the fork."""
+        forget(self._source, self.pool, self._streams)
+        pid = self._pid
+        self._start()
+        if self._foreign is not None:
+            self._pid = pid
+
+    def renew(self) -> None:
+        """At the first call in a forked child.
 
         Raises:
-            BackendError: For whatever the driver raises inside the block.
+            StoreClosedError: If the connections are a pool of the caller's.
         """
-        with (
-            self.translating(operation),
-            self.pool.connection(timeout=self._timeout) as connection,
-            connection.transaction(),
-            connection.cursor() as cursor,
-        ):
-            self._prepare(cursor)
-            yield cursor
+        if self._pid != os.getpid():
+            if self._foreign is not None:
+                raise StoreClosedError(
+                    "this store uses a connection pool that was made before the process was forked,"
+                    " and connections cannot be shared; make pool and store in the child"
+                )
+            self.leave_to_parent()
 
-    @contextmanager
-    def streaming(self, operation: str, batch_size: int) -> Iterator[Cursor[Any]]:
-        """A cursor on the server's side, from which rows are fetched ``batch_size`` at a time."""
+    def run(self, operation: str, work: Callable[[Cursor[Any]], Result]) -> Result:
+        """Do some work in a transaction of its own.
+
+        The work is done again when the transaction lost against another one (a deadlock), when the
+        connection turns out to be dead before anything was sent, and when a pooler has lost a
+        prepared statement.
+
+        Raises:
+            BackendError: For whatever else the driver raises.
+        """
         import psycopg
 
-        with (
-            self.translating(operation),
-            self.pool.connection(timeout=self._timeout) as connection,
-        ):
-            self._streams.add(connection)
+        attempt = 0
+        forgiven: set[str] = set()
+        while True:
+            if attempt:
+                # Two that met once meet again, unless one of them waits a little longer.
+                time.sleep(random.uniform(0, min(_LONGEST_PAUSE, 0.01 * 2**attempt)))
+            lease = Lease(self._source)
+            sound = begun = False
             try:
-                with connection.transaction():
-                    with connection.cursor() as cursor:
-                        self._prepare(cursor)
-                    with connection.cursor(name="vecstore_scan") as rows:
-                        rows.itersize = batch_size
-                        self._adapt(rows)
-                        yield rows
-            except psycopg.OperationalError:
-                # Closing the store takes the connection from a scan that was left half-way.
-                if not (self._closed and connection.closed):
+                connection = self._take(lease, operation)
+                if self._prepare_threshold is None:
+                    connection.prepare_threshold = None
+                try:
+                    cursor = self._begin(connection)
+                    begun = True
+                    result = work(cursor)
+                    connection.commit()
+                    sound = True
+                    return result
+                except (VecstoreError, psycopg.Error):
+                    sound = self._roll_back(connection)
                     raise
+            except psycopg.Error as error:
+                if is_lost(error):
+                    sound = False
+                    # The others are dead as well.
+                    if isinstance(self._source, Pool):
+                        self._source.drop_idle()
+                if is_lost(error) and lease.reused and not begun and "dead" not in forgiven:
+                    forgiven.add("dead")
+                    continue
+                if lost_its_statement(error) and "prepared" not in forgiven:
+                    forgiven.add("prepared")
+                    self._prepare_threshold = None
+                    sound = False
+                    continue
+                attempt += 1
+                if error.sqlstate in CONFLICTS and attempt < _MOST_ATTEMPTS:
+                    continue
+                raise failed(operation, error, self._secrets) from self._secrets.safe_cause(error)
             finally:
-                self._streams.discard(connection)
+                self._give_back(lease, sound)
 
-    @contextmanager
-    def translating(self, operation: str) -> Iterator[None]:
-        """Turn the driver's errors into ours, without a word of the connection string."""
-        import psycopg
-        import psycopg_pool
+    def stream(
+        self, operation: str, query: str, params: dict[str, Any], batch_size: int
+    ) -> Iterator[Row]:
+        """Rows of a query, fetched ``batch_size`` at a time on a connection of their own.
 
+        The connection goes back when the rows or the iterator end. :meth:`close` closes it only
+        between two fetches.
+        """
+        stream = _Stream(self, operation, batch_size)
         try:
-            yield
-        except psycopg_pool.PoolTimeout as error:
-            raise BackendError(
-                f"{operation} got no connection to PostgreSQL within {self._timeout:g} s: the "
-                f"server does not answer, or all {self.pool.max_size} connections of the pool are "
-                "in use (pool_size, timeout)",
-                operation=operation,
-                retryable=True,
-            ) from self._safe_cause(error)
-        except psycopg_pool.PoolClosed as error:
-            raise BackendError(
-                f"{operation} found the connection pool closed; it belongs to whoever made it",
-                operation=operation,
-            ) from error
-        except psycopg.Error as error:
-            if isinstance(error, psycopg.OperationalError) and not error.sqlstate:
-                # The server went away: let the pool find out which others are dead, too.
-                self._drop_dead_connections()
-            state = error.sqlstate or ""
-            lost = isinstance(error, psycopg.OperationalError) and not state
-            raise BackendError(
-                f"PostgreSQL refused {operation}: {self._redacted(str(error))}",
-                operation=operation,
-                retryable=lost or state.startswith(_RETRYABLE_STATES),
-            ) from self._safe_cause(error)
+            rows = stream.first(query, params)
+            while rows:
+                yield from rows
+                if len(rows) < batch_size:
+                    break
+                rows = stream.more()
+        finally:
+            stream.end()
 
     def close(self) -> None:
-        """Close the pool if it is our own, and end scans that were left half-way."""
+        """Close the pool if it is our own, and scans that were left half-way."""
         self._closed = True
-        if self._own:
-            for connection in list(self._streams):
-                connection.close()
-            self.pool.close()
+        for stream in list(self._streams):
+            stream.close()
+        if isinstance(self._source, Pool):
+            self._source.close()
 
-    def _prepare(self, cursor: Cursor[Any]) -> None:
+    # --- one connection ----------------------------------------------------------------------
+
+    def _take(self, lease: Lease, operation: str) -> Connection[Any]:
+        import psycopg
+
+        self.renew()
+        lease.source = self._source
+        deadline = time.monotonic() + self._timeout
+        while lease.connection is None:
+            try:
+                self._source.take(lease, max(0, deadline - time.monotonic()))
+            except NoFreeConnection as error:
+                raise none_free(operation, self._timeout, self._pool_size) from error
+            except PoolIsClosed:
+                raise StoreClosedError("the store was closed") from None
+            except psycopg.Error as error:
+                if self._foreign is None and is_starting(error) and time.monotonic() < deadline:
+                    time.sleep(_STARTING_PAUSE)
+                    continue
+                failure = self._not_taken(operation, error)
+                raise failure from self._secrets.safe_cause(error)
+        connection = lease.connection
+        assert connection is not None
+        lease.threshold = connection.prepare_threshold
+        if self.database is None:
+            self.database = connection.info.dbname
+        return connection
+
+    def _not_taken(self, operation: str, error: Exception) -> BackendError:
+        if self._foreign is None:
+            return not_connected(operation, error, self._secrets)
+        import psycopg_pool
+
+        if isinstance(error, psycopg_pool.PoolClosed):
+            return BackendError(
+                f"{operation} found the connection pool closed; it belongs to whoever made it",
+                operation=operation,
+            )
+        return BackendError(
+            f"{operation} got no connection to PostgreSQL within {self._timeout:g} s: the server "
+            f"does not answer, or all {self._foreign.max_size} connections of the pool are in use",
+            operation=operation,
+            retryable=True,
+        )
+
+    def _give_back(self, lease: Lease, sound: bool) -> None:
+        if lease.connection is not None and self._foreign is not None:
+            # The caller's connections stay as they were.
+            lease.connection.prepare_threshold = lease.threshold
+        lease.end(sound=sound)
+
+    def _connect(self) -> Connection[Any]:
+        import psycopg
+
+        patience: dict[str, Any] = {}
+        if not self._parameters.get("connect_timeout") and "PGCONNECT_TIMEOUT" not in os.environ:
+            patience["connect_timeout"] = max(2, math.ceil(self._timeout))
+        return psycopg.connect(
+            self._dsn or "",
+            autocommit=True,
+            prepare_threshold=self._prepare_threshold,
+            **patience,
+        )
+
+    def _begin(self, connection: Connection[Any]) -> Cursor[Any]:
+        """A cursor in a new transaction, with our own rows whatever the connection makes."""
+        import psycopg
+        from psycopg.rows import tuple_row
+
+        from vecstore.dialects.pgvector.wire import register_wire_vector
+
+        cursor = psycopg.Cursor(connection, row_factory=tuple_row)
+        register_wire_vector(cursor)
+        if connection.autocommit:
+            cursor.execute("BEGIN", prepare=False)
         if self._statement_timeout is not None:
             milliseconds = max(1, round(self._statement_timeout * 1_000))
             cursor.execute("SELECT set_config('statement_timeout', %s, true)", [str(milliseconds)])
-        if self.database is None:
-            self.database = cursor.connection.info.dbname
-        self._adapt(cursor)
+        return cursor
 
-    def _adapt(self, cursor: Any) -> None:
-        """Teach the cursor the vector type; the connection may be shared and stays as it is."""
-        if self._vector_type is not None:
-            from pgvector.psycopg.vector import register_vector_info
-
-            register_vector_info(cursor, self._vector_type)
-
-    def learn_vector_type(self, cursor: Cursor[Any]) -> None:
-        """Ask the server once what number its vector type has.
-
-        Raises:
-            ConfigurationError: If the extension is not there.
-        """
-        from psycopg.types import TypeInfo
-
-        if self._vector_type is None:
-            self._vector_type = TypeInfo.fetch(cursor.connection, "vector")
-            if self._vector_type is None:
-                raise ConfigurationError(_MISSING_EXTENSION)
-        self._adapt(cursor)
-
-    def _drop_dead_connections(self) -> None:
+    def _roll_back(self, connection: Connection[Any]) -> bool:
+        """Whether the connection can be used again."""
         import psycopg
-        import psycopg_pool
+        from psycopg.pq import TransactionStatus
 
         try:
-            self.pool.check()
-        except (psycopg.Error, psycopg_pool.PoolTimeout):
-            return
-
-    def _redacted(self, text: str) -> str:
-        for secret in self._secrets:
-            text = text.replace(secret, "***")
-        return text
-
-    def _safe_cause(self, error: Exception) -> Exception | None:
-        """The driver's error as the cause, unless its text tells a secret."""
-        return None if self._redacted(str(error)) != str(error) else error
+            connection.rollback()
+        except psycopg.Error:
+            return False
+        status: object = connection.info.transaction_status
+        return status is TransactionStatus.IDLE
 
 
-def _secrets(dsn: str | None) -> list[str]:
-    """The passwords in a connection string, which is read here for the first time."""
+class _Stream:
+    """A query whose rows are fetched in parts, in a transaction that stays open between them."""
+
+    def __init__(self, connections: Connections, operation: str, batch_size: int) -> None:
+        self._connections = connections
+        self._operation = operation
+        self._batch_size = batch_size
+        self._lease = Lease(connections._source)
+        self._cursor: Any = None
+        self._busy = True
+        # Held while the connection is at work, and while it is taken away. Re-entrant, because the
+        # garbage collector may end a scan in the very thread that is closing it.
+        self._lock = threading.RLock()
+        connections._streams.add(self)
+
+    def first(self, query: str, params: dict[str, Any]) -> list[Row]:
+        """Begin, and fetch the first rows."""
+        with self._lock:
+            connection = self._connections._take(self._lease, self._operation)
+            if self._connections._prepare_threshold is None:
+                connection.prepare_threshold = None
+
+            def declare(cursor: Cursor[Any]) -> None:
+                cursor.execute(
+                    f"DECLARE vecstore_scan NO SCROLL CURSOR FOR {query}", params, prepare=False
+                )
+
+            try:
+                self._cursor = self._connections._begin(connection)
+            except Exception as error:
+                if not (is_lost(error) and self._lease.reused):
+                    raise self._failed(error) from error
+                # The server was restarted since the connection was last used.
+                self._lease.end(sound=False)
+                self._lease = Lease(self._connections._source)
+                if isinstance(self._connections._source, Pool):
+                    self._connections._source.drop_idle()
+                connection = self._connections._take(self._lease, self._operation)
+                self._cursor = self._connections._begin(connection)
+            try:
+                declare(self._cursor)
+            except Exception as error:
+                raise self._failed(error) from self._connections._secrets.safe_cause(error)
+            return self._fetch()
+
+    def more(self) -> list[Row]:
+        """Fetch further rows.
+
+        Raises:
+            StoreClosedError: If the connection was taken away, or belongs to another process.
+        """
+        with self._lock:
+            if self._lease.connection is None or self._lease.pid != os.getpid():
+                raise StoreClosedError(
+                    "the store was closed, or the process forked, while this scan was read"
+                )
+            return self._fetch()
+
+    def end(self) -> None:
+        """Give the connection back; after a fetch that was broken off, it is closed."""
+        import psycopg
+
+        self._connections._streams.discard(self)
+        with self._lock:
+            connection = self._lease.connection
+            sound = False
+            if connection is not None and not self._busy and self._lease.pid == os.getpid():
+                try:
+                    connection.rollback()
+                    sound = True
+                except psycopg.Error:
+                    sound = False
+            self._connections._give_back(self._lease, sound)
+
+    def close(self) -> None:
+        """Take the connection from a scan that was left half-way."""
+        self._connections._streams.discard(self)
+        with self._lock:
+            self._connections._give_back(self._lease, sound=False)
+
+    def _fetch(self) -> list[Row]:
+        self._busy = True
+        try:
+            self._cursor.execute(f"FETCH FORWARD {self._batch_size:d} FROM vecstore_scan")
+            rows: list[Row] = self._cursor.fetchall()
+        except Exception as error:
+            raise self._failed(error) from self._connections._secrets.safe_cause(error)
+        self._busy = False
+        return rows
+
+    def _failed(self, error: Exception) -> Exception:
+        import psycopg
+
+        if isinstance(error, psycopg.Error):
+            return failed(self._operation, error, self._connections._secrets)
+        return error
+
+
+def _forget_everywhere() -> None:
+    for connections in list(_everywhere):
+        connections.leave_to_parent()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_everywhere)
+
+
+def _check_pool(pool: Any) -> None:
+    try:
+        import psycopg_pool
+    except ImportError:
+        fits = False
+    else:
+        fits = isinstance(pool, psycopg_pool.ConnectionPool)
+    if not fits:
+        raise ConfigurationError(
+            f"pool is a psycopg_pool.ConnectionPool, not a {type(pool).__name__}"
+        )
+
+
+def _read(dsn: str | None) -> dict[str, Any]:
+    """The parts of a connection string, which is read here for the first time."""
     import psycopg
     from psycopg.conninfo import conninfo_to_dict
 
     if dsn is None:
-        return []
+        return {}
     if not isinstance(dsn, str):
         raise ConfigurationError(f"the dsn is a text, not a {type(dsn).__name__}")
     try:
-        parts = conninfo_to_dict(dsn)
+        return dict(conninfo_to_dict(dsn))
     except psycopg.ProgrammingError:
         # The driver's words quote the string, password and all.
         raise ConfigurationError(
             "the PostgreSQL connection string cannot be read; it looks like "
             "postgresql://user@host:5432/database or host=... dbname=..."
         ) from None
-    return [str(parts[name]) for name in ("password", "sslpassword") if parts.get(name)]

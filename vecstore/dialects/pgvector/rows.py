@@ -3,33 +3,53 @@
 from __future__ import annotations
 
 import json
+import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from vecstore.capabilities import IdCharset
 from vecstore.dialects.pgvector.columns import INT64
+from vecstore.dialects.pgvector.wire import from_wire
 from vecstore.document import Document, stored_document
+from vecstore.foreign import ForeignRecords, fault_of
 
 if TYPE_CHECKING:
     from vecstore.vectors import Vector
 
 
-def document_of(row: tuple[Any, ...], score: float | None = None) -> Document:
-    """The document in a row of id, text, metadata and vector, as every statement selects them."""
-    document_id, text, metadata, embedding = row[:4]
-    vector = None
-    if embedding is not None:
-        vector = embedding.to_numpy()
-        vector.flags.writeable = False
-    return stored_document(
-        document_id, text or "", json.loads(metadata) if metadata else {}, vector, score
-    )
+def documents_of(
+    rows: Iterable[tuple[Any, ...]], foreign: ForeignRecords, *, cosine: bool = False
+) -> Iterator[Document]:
+    """The documents in rows of id, text, metadata and vector, as every statement selects them.
+
+    Args:
+        rows: With the distance as fifth item where there is one.
+        foreign: Takes note of rows that hold no document, and are left out.
+        cosine: Whether the distance is that of directions.
+    """
+    for row in rows:
+        metadata = json.loads(row[2]) if row[2] else None
+        fault = fault_of(row[0], metadata)
+        if fault is not None:
+            foreign.leave_out(row[0], fault)
+            continue
+        vector = None
+        if row[3] is not None:
+            vector = from_wire(row[3])
+            vector.flags.writeable = False
+        score = None
+        if len(row) > 4:
+            score = 1.0 - row[4] if cosine else -row[4]
+        yield stored_document(row[0], row[1] or "", metadata or {}, vector, score)
 
 
 def vector_text(vector: Vector) -> str:
     """A vector as SQL text reads it back exactly."""
     return f"[{','.join(map(repr, vector.tolist()))}]"
+
+
+_INTEGER: Final = re.compile("0|-?[1-9][0-9]*")
 
 
 def _is_uuid(id: str) -> bool:
@@ -40,10 +60,10 @@ def _is_uuid(id: str) -> bool:
 
 
 def _is_bigint(id: str) -> bool:
-    try:
-        return str(int(id)) == id and INT64[0] <= int(id) <= INT64[1]
-    except ValueError:
+    # The length first: Python refuses to read integers of thousands of digits.
+    if len(id) > 20 or not _INTEGER.fullmatch(id):
         return False
+    return INT64[0] <= int(id) <= INT64[1]
 
 
 # Ids that a column can hold; others are unknown without asking.

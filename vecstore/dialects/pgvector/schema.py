@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from vecstore.capabilities import IdCharset, Metric
 from vecstore.dialects.pgvector.columns import Column
+from vecstore.dialects.pgvector.failures import missing_extension
+from vecstore.dialects.pgvector.sql import quoted
 from vecstore.errors import ConfigurationError, DimensionMismatchError, SchemaMismatchError
 
 if TYPE_CHECKING:
@@ -21,6 +25,10 @@ MAX_INDEXED: Final = 2_000
 MAX_HALF_INDEXED: Final = 4_000
 """Most dimensions of an index on ``halfvec``."""
 
+LAYOUT_VERSION: Final = 1
+"""Of the tables that this version makes, in the table's comment."""
+
+_MAX_NAME_BYTES: Final = 63
 _OPCLASSES: Final[dict[Metric, str]] = {
     "cosine": "cosine_ops",
     "dot": "ip_ops",
@@ -70,7 +78,7 @@ class TableSpec:
         if self.table in ("", None) or "" in own:
             raise ConfigurationError("table and column names are not empty")
         for name in [self.table, self.schema or "x", *names]:
-            if not isinstance(name, str) or "\0" in name or len(name.encode()) > 63:
+            if not isinstance(name, str) or "\0" in name or len(name.encode()) > _MAX_NAME_BYTES:
                 raise ConfigurationError(
                     f"PostgreSQL has names of up to 63 bytes without NUL, which {name!r} is not"
                 )
@@ -115,6 +123,11 @@ class TableFacts:
     dimension: int | None
     id_charset: IdCharset
     indexed: IndexKind | None
+    extension_schema: str = "public"
+    nullable: bool = False
+    """Whether there may be rows without a vector."""
+    lockable: bool = True
+    """Whether rows may be locked before they are changed: that takes the right to update."""
 
 
 def read_table(cursor: Cursor[Any], spec: TableSpec) -> TableFacts | None:
@@ -122,20 +135,31 @@ def read_table(cursor: Cursor[Any], spec: TableSpec) -> TableFacts | None:
 
     Raises:
         SchemaMismatchError: With every difference between it and what the store wants.
+        ConfigurationError: If the extension is missing, or closed to this role.
     """
     name = spec.identifier().as_string(cursor)
-    cursor.execute("SELECT to_regclass(%s)::oid", [name])
-    row = cursor.fetchone()
-    oid = row[0] if row else None
-    if oid is None:
-        return None
     cursor.execute(
-        "SELECT a.attname, format_type(a.atttypid, NULL), a.atttypmod, a.attnotnull, "
-        "a.atthasdef OR a.attidentity <> '', a.attgenerated <> '' FROM pg_attribute a "
+        "SELECT t.oid, obj_description(t.oid, 'pg_class'), "
+        "has_any_column_privilege(t.oid, 'UPDATE') FROM (SELECT to_regclass(%s)::oid AS oid) AS t",
+        [name],
+    )
+    row = cursor.fetchone()
+    if row is None or row[0] is None:
+        return None
+    oid, comment, lockable = row
+    _check_layout(spec, comment)
+    cursor.execute(
+        "SELECT a.attname, t.typname, a.atttypmod, a.attnotnull, "
+        "a.atthasdef OR a.attidentity <> '', a.attgenerated <> '', format_type(t.oid, NULL) "
+        "FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid "
         "WHERE a.attrelid = %s AND a.attnum > 0 AND NOT a.attisdropped",
         [oid],
     )
-    found = {row[0]: row[1:] for row in cursor.fetchall()}
+    found = {
+        # A type of an extension is called by its own name, wherever the extension lies.
+        row[0]: (row[1] if row[1] == "vector" else row[6], *row[2:6])
+        for row in cursor.fetchall()
+    }
     faults = _column_faults(spec, found)
     cursor.execute(
         "SELECT array_agg(a.attname::text) FROM pg_index i "
@@ -147,16 +171,43 @@ def read_table(cursor: Cursor[Any], spec: TableSpec) -> TableFacts | None:
     if [spec.id_column] not in [row[0] for row in cursor.fetchall()]:
         faults.append(f"the column {spec.id_column!r} has no unique index of its own")
     if faults:
-        raise SchemaMismatchError(
-            f"the table {spec.shown} does not fit this store: {'; '.join(faults)}"
-        )
+        message = f"the table {spec.shown} does not fit this store: {'; '.join(faults)}"
+        raise SchemaMismatchError(message + _missing_columns(cursor, spec, found))
+    extension = find_extension(cursor)
+    if extension is None:
+        raise ConfigurationError(missing_extension())
     typmod = found[spec.embedding_column][1]
-    dimension = typmod if typmod > 0 else _dimension_of_rows(cursor, spec)
     return TableFacts(
-        dimension=dimension,
+        dimension=typmod if typmod > 0 else _dimension_of_rows(cursor, spec, extension),
         id_charset=_ID_TYPES[found[spec.id_column][0]],
         indexed=_vector_index(cursor, oid, spec),
+        extension_schema=extension,
+        nullable=not found[spec.embedding_column][2],
+        lockable=lockable,
     )
+
+
+def find_extension(cursor: Cursor[Any]) -> str | None:
+    """The schema of the extension ``vector``; None when it is not installed.
+
+    Raises:
+        ConfigurationError: If this role may not use that schema.
+    """
+    cursor.execute(
+        "SELECT n.nspname, has_schema_privilege(n.oid, 'USAGE'), current_user "
+        "FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
+        "WHERE e.extname = 'vector'"
+    )
+    row = cursor.fetchone()
+    if row is None:
+        return None
+    name, usable, role = row
+    if not usable:
+        raise ConfigurationError(
+            f"the extension vector lies in the schema {name}, which the role {role} may not use; "
+            f"let its owner run GRANT USAGE ON SCHEMA {quoted(name)} TO {quoted(role)}"
+        )
+    return str(name)
 
 
 def create_table(cursor: Cursor[Any], spec: TableSpec, dimension: int) -> None:
@@ -165,41 +216,52 @@ def create_table(cursor: Cursor[Any], spec: TableSpec, dimension: int) -> None:
 
     spec.check_dimension(dimension)
     cursor.execute("SELECT pg_advisory_xact_lock(hashtext('vecstore schema'))")
-    cursor.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'")
-    if cursor.fetchone() is None:
+    extension = find_extension(cursor)
+    if extension is None:
         cursor.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        extension = find_extension(cursor)
+        assert extension is not None
     if spec.schema is not None:
         cursor.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", [spec.schema])
         if cursor.fetchone() is None:
             cursor.execute(
                 sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(spec.schema))
             )
+    cursor.execute("SELECT to_regclass(%s)", [spec.identifier().as_string(cursor)])
+    row = cursor.fetchone()
+    if row is not None and row[0] is not None:
+        return  # another process was quicker, and made the indexes as well
     metadata = sql.Identifier(spec.metadata_column)
     columns = [
         sql.SQL('{} text COLLATE "C" PRIMARY KEY').format(sql.Identifier(spec.id_column)),
         sql.SQL("{} text NOT NULL").format(sql.Identifier(spec.text_column)),
         sql.SQL("{} jsonb NOT NULL DEFAULT '{{}}'").format(metadata),
-        sql.SQL("{} vector({}) NOT NULL").format(
-            sql.Identifier(spec.embedding_column), sql.Literal(dimension)
+        sql.SQL("{} {}({}) NOT NULL").format(
+            sql.Identifier(spec.embedding_column),
+            sql.Identifier(extension, "vector"),
+            sql.Literal(dimension),
         ),
-        *[_generated_column(cursor, spec, key, column) for key, column in spec.columns],
+        *[sql.SQL(column_definition(cursor, spec, key, column)) for key, column in spec.columns],
     ]
     cursor.execute(
-        sql.SQL("CREATE TABLE IF NOT EXISTS {} ({})").format(
-            spec.identifier(), sql.SQL(", ").join(columns)
+        sql.SQL("CREATE TABLE {} ({})").format(spec.identifier(), sql.SQL(", ").join(columns))
+    )
+    cursor.execute(
+        sql.SQL("COMMENT ON TABLE {} IS {}").format(
+            spec.identifier(), sql.Literal(f"vecstore layout {LAYOUT_VERSION}")
         )
     )
-    gin = sql.SQL("USING gin ({} jsonb_path_ops)")
-    _create_index(cursor, spec, "metadata", gin.format(metadata))
+    _create_index(cursor, spec, "metadata", _gin(spec.metadata_column))
     for _, column in spec.columns:
-        how = gin if column.type == "list[str]" else sql.SQL("({})")
-        _create_index(cursor, spec, column.name, how.format(sql.Identifier(column.name)))
+        _create_index(cursor, spec, column.name, column_index(column))
     if spec.index == "hnsw":
-        create_vector_index(cursor, spec, dimension)
+        create_vector_index(cursor, spec, dimension, extension)
 
 
-def create_vector_index(cursor: Cursor[Any], spec: TableSpec, dimension: int) -> None:
-    """Build the index on the vectors if it is missing."""
+def create_vector_index(
+    cursor: Cursor[Any], spec: TableSpec, dimension: int, extension: str
+) -> None:
+    """Build the index on the vectors."""
     from psycopg import sql
 
     assert spec.index is not None
@@ -207,9 +269,13 @@ def create_vector_index(cursor: Cursor[Any], spec: TableSpec, dimension: int) ->
     column: sql.Composable = sql.Identifier(spec.embedding_column)
     opclass = "vector_" + _OPCLASSES[spec.metric]
     if spec.half(dimension):
-        column = sql.SQL("({}::halfvec({}))").format(column, sql.Literal(dimension))
+        column = sql.SQL("({}::{}({}))").format(
+            column, sql.Identifier(extension, "halfvec"), sql.Literal(dimension)
+        )
         opclass = "halfvec_" + _OPCLASSES[spec.metric]
-    how = sql.SQL("USING {} ({} {})").format(sql.SQL(spec.index), column, sql.SQL(opclass))
+    how: sql.Composable = sql.SQL("USING {} ({} {})").format(
+        sql.SQL(spec.index), column, sql.Identifier(extension, opclass)
+    )
     if spec.index_options:
         options = [
             sql.SQL("{} = {}").format(sql.SQL(name), sql.Literal(value))
@@ -222,25 +288,87 @@ def create_vector_index(cursor: Cursor[Any], spec: TableSpec, dimension: int) ->
 def _create_index(cursor: Cursor[Any], spec: TableSpec, part: str, how: sql.Composable) -> None:
     from psycopg import sql
 
-    # Names end at 63 bytes: what tells indexes of one table apart must not be cut off.
-    stem = spec.table.encode()[: 60 - len(part.encode()[:30])].decode(errors="ignore")
-    name = f"{stem}_{part.encode()[:30].decode(errors='ignore')}_ix"
     cursor.execute(
-        sql.SQL("CREATE INDEX IF NOT EXISTS {} ON {} {}").format(
-            sql.Identifier(name), spec.identifier(), how
+        sql.SQL("CREATE INDEX {} ON {} {}").format(
+            sql.Identifier(_free_name(cursor, spec, part)), spec.identifier(), how
         )
     )
 
 
-def _generated_column(cursor: Cursor[Any], spec: TableSpec, key: str, column: Column) -> sql.SQL:
+def _free_name(cursor: Cursor[Any], spec: TableSpec, part: str) -> str:
+    """A name for an index that nothing in the table's schema has.
+
+    Never ``IF NOT EXISTS``: a name that is taken belongs to something else, often to the index of
+    another table (``a`` with the column ``b_c``, ``a_b`` with the column ``c``; or two tables whose
+    long names begin alike), and this table would be left without an index.
+    """
+    whole = f"{spec.table}_{part}_ix"
+    digest = hashlib.sha256(f"{spec.table}\0{part}".encode()).hexdigest()
+    stem = whole.encode()[: _MAX_NAME_BYTES - 15].decode(errors="ignore").removesuffix("_ix")
+    candidates = [whole] if len(whole.encode()) <= _MAX_NAME_BYTES else []
+    candidates += [f"{stem}_{digest[at : at + 8]}_ix" for at in range(0, len(digest), 8)]
+    cursor.execute(
+        "SELECT c.relname FROM pg_class c WHERE c.relname = ANY(%s) AND c.relnamespace = "
+        "(SELECT relnamespace FROM pg_class WHERE oid = to_regclass(%s))",
+        [candidates, spec.identifier().as_string(cursor)],
+    )
+    taken = {row[0] for row in cursor.fetchall()}
+    return next(name for name in candidates if name not in taken)
+
+
+def _check_layout(spec: TableSpec, comment: str | None) -> None:
+    """Refuse a table of another layout; one with a comment of its own, or none, tells nothing."""
+    match = re.fullmatch(r"vecstore layout (\d{1,9})", comment or "")
+    if match and int(match[1]) != LAYOUT_VERSION:
+        raise SchemaMismatchError(
+            f"the table {spec.shown} has the layout {match[1]} of another version of vecstore, and "
+            f"this one reads layout {LAYOUT_VERSION}; to move it, open it with the version that "
+            "made it, and add what scan(include_embedding=True) gives there to a new table here"
+        )
+
+
+def _missing_columns(
+    cursor: Cursor[Any], spec: TableSpec, found: Mapping[str, tuple[Any, ...]]
+) -> str:
+    """How to add the declared columns that are missing, as statements to run."""
+    from psycopg import sql
+
+    statements = []
+    for key, column in spec.columns:
+        if column.name not in found and spec.metadata_column in found:
+            table = spec.identifier()
+            add = sql.SQL("ALTER TABLE {} ADD COLUMN ").format(table).as_string(cursor)
+            statements.append(f"{add}{column_definition(cursor, spec, key, column)};")
+            index = sql.SQL("CREATE INDEX ON {} {}").format(table, column_index(column))
+            statements.append(f"{index.as_string(cursor)};")
+    if not statements:
+        return ""
+    return "\nTo add what is missing, which rewrites the table:\n  " + "\n  ".join(statements)
+
+
+def _gin(name: str) -> sql.Composable:
+    from psycopg import sql
+
+    return sql.SQL("USING gin ({} jsonb_path_ops)").format(sql.Identifier(name))
+
+
+def column_index(column: Column) -> sql.Composable:
+    """How the column of a promoted key is indexed."""
+    from psycopg import sql
+
+    if column.type == "list[str]":
+        return _gin(column.name)
+    return sql.SQL("({})").format(sql.Identifier(column.name))
+
+
+def column_definition(cursor: Cursor[Any], spec: TableSpec, key: str, column: Column) -> str:
     """The definition of a promoted key's column, which the server keeps in step by itself."""
     from psycopg import sql
 
     value = sql.SQL("({} -> {})").format(sql.Identifier(spec.metadata_column), sql.Literal(key))
     expression = column.generated(value.as_string(cursor))
     name = sql.Identifier(column.name).as_string(cursor)
-    definition = f"{name} {column.sql_type} GENERATED ALWAYS AS ({expression}) STORED"
-    return sql.SQL(definition)
+    return f"{name} {column.sql_type} GENERATED ALWAYS AS ({expression}) STORED"
 
 
 def _column_faults(spec: TableSpec, found: dict[str, tuple[Any, ...]]) -> list[str]:
@@ -278,13 +406,13 @@ def _column_faults(spec: TableSpec, found: dict[str, tuple[Any, ...]]) -> list[s
     return faults
 
 
-def _dimension_of_rows(cursor: Cursor[Any], spec: TableSpec) -> int | None:
+def _dimension_of_rows(cursor: Cursor[Any], spec: TableSpec, extension: str) -> int | None:
     from psycopg import sql
 
     embedding = sql.Identifier(spec.embedding_column)
     cursor.execute(
-        sql.SQL("SELECT vector_dims({0}) FROM {1} WHERE {0} IS NOT NULL LIMIT 1").format(
-            embedding, spec.identifier()
+        sql.SQL("SELECT {2}({0}) FROM {1} WHERE {0} IS NOT NULL LIMIT 1").format(
+            embedding, spec.identifier(), sql.Identifier(extension, "vector_dims")
         )
     )
     row = cursor.fetchone()

@@ -5,56 +5,65 @@ from __future__ import annotations
 from typing import Final
 
 from vecstore.capabilities import IdCharset, OnConflict
-from vecstore.dialects.pgvector.schema import OPERATORS, TableSpec
+from vecstore.dialects.pgvector.schema import OPERATORS, TableFacts, TableSpec
 from vecstore.dialects.pgvector.sql import quoted
+
+MOST_ROWS: Final = 2**60
+"""More than any table has, and within what a LIMIT can say, four times over."""
 
 _ID_TYPES: Final[dict[IdCharset, str]] = {"any": "text", "uuid": "uuid", "integer": "bigint"}
 
 
 class Statements:
-    """Statements in the ``pyformat`` style; ``where`` is empty or a whole WHERE clause."""
+    """Statements in the ``pyformat`` style; ``where`` is empty or a whole WHERE clause.
 
-    staging: Final = (
-        "CREATE TEMPORARY TABLE IF NOT EXISTS vecstore_staging "
-        "(id text, body text, metadata text, embedding vector) ON COMMIT DELETE ROWS"
-    )
+    Args:
+        spec: The table.
+        facts: What was found out about it.
+    """
+
     copy: Final = "COPY pg_temp.vecstore_staging FROM STDIN (FORMAT BINARY)"
     staged: Final = "pg_temp.vecstore_staging"
-    arrays: Final = (
-        "unnest(%(new_ids)s::text[], %(new_texts)s::text[], %(new_metadata)s::text[], "
-        "%(new_vectors)s::text[]::vector[])"
-        " AS arrays(id, body, metadata, embedding)"
-    )
 
-    def __init__(self, spec: TableSpec) -> None:
+    def __init__(self, spec: TableSpec, facts: TableFacts) -> None:
         names = (spec.schema, spec.table) if spec.schema else (spec.table,)
         self._table = _escaped(*names)
         self._id = _escaped(spec.id_column)
         self._text = _escaped(spec.text_column)
         self._metadata = _escaped(spec.metadata_column)
         self._embedding = _escaped(spec.embedding_column)
-        self._operator = OPERATORS[spec.metric]
-        self.delete = f"DELETE FROM {self._table}"
+        # Everything of the extension is named with its schema, which need not be on the path.
+        self._extension = _escaped(facts.extension_schema)
+        self._operator = f"OPERATOR({self._extension}.{OPERATORS[spec.metric]})"
+        self._vector = f"{self._extension}.vector"
+        self._id_type = _ID_TYPES[facts.id_charset]
+        self._nullable = facts.nullable
+        self._lockable = facts.lockable
+        self._order = f'{self._id}::text COLLATE "C"'
+        self.clear = f"DELETE FROM {self._table}"
         self.count = f"SELECT count(*) FROM {self._table}"
-        self.update = (
-            f"UPDATE {self._table} SET {self._metadata} = "
-            f"(coalesce({self._metadata}, '{{}}'::jsonb) || %(set)s::jsonb) - %(unset)s::text[]"
+        self.staging = (
+            "CREATE TEMPORARY TABLE IF NOT EXISTS vecstore_staging "
+            f"(id text, body text, metadata text, embedding {self._vector}) ON COMMIT DELETE ROWS"
         )
+        self.arrays = (
+            "unnest(%(new_ids)s::text[], %(new_texts)s::text[], %(new_metadata)s::text[], "
+            f"%(new_vectors)s::text[]::{self._vector}[])"
+            " AS arrays(id, body, metadata, embedding)"
+        )
+        self.stored = f"SELECT {self._id}::text FROM {self._table} WHERE {self.id_among()}"
 
-    def id_among(self, charset: IdCharset) -> str:
+    def id_among(self) -> str:
         """The id is one of the texts bound as ``ids``."""
-        cast = "" if charset == "any" else f"::{_ID_TYPES[charset]}[]"
+        cast = "" if self._id_type == "text" else f"::{self._id_type}[]"
         return f"{self._id} = ANY(%(ids)s::text[]{cast})"
 
-    def insert(
-        self, source: str, on_conflict: OnConflict, charset: IdCharset, within: str | None = None
-    ) -> str:
+    def insert(self, source: str, on_conflict: OnConflict, within: str | None = None) -> str:
         """Move the rows of ``source`` into the table.
 
         Args:
             source: Where the rows are.
             on_conflict: What becomes of rows whose id is taken.
-            charset: Of ids.
             within: A condition on rows that may be replaced; others stay as they are.
 
         Returns:
@@ -75,20 +84,51 @@ class Statements:
         return (
             f"INSERT INTO {self._table} AS held "
             f"({self._id}, {self._text}, {self._metadata}, {self._embedding}) "
-            f"SELECT id::{_ID_TYPES[charset]}, body, metadata::jsonb, embedding FROM {source} "
+            f"SELECT id::{self._id_type}, body, metadata::jsonb, embedding FROM {source} "
             f'ORDER BY id COLLATE "C" ON CONFLICT ({self._id}) {conflict}'
         )
 
-    def outside(self, charset: IdCharset, within: str) -> str:
+    def update(self, where: str) -> str:
+        """Set and unset keys of the documents that ``where`` selects; see :meth:`_change`."""
+        return self._change(
+            where,
+            f"UPDATE {self._table} AS held SET {self._metadata} = "
+            f"(coalesce(nullif(held.{self._metadata}, 'null'::jsonb), '{{}}'::jsonb) "
+            "|| %(set)s::jsonb) - %(unset)s::text[] FROM picked",
+        )
+
+    def delete(self, where: str) -> str:
+        """Delete the documents that ``where`` selects; see :meth:`_change`."""
+        return self._change(where, f"DELETE FROM {self._table} AS held USING picked")
+
+    def _change(self, where: str, change: str) -> str:
+        """Change rows in the order of their ids, so that two writers cannot deadlock.
+
+        Returns:
+            A statement with one row: how many were changed, the first id of a row that was selected
+            and is no document, and whether there is one.
+        """
+        lock = " FOR UPDATE" if self._lockable else ""
+        return (
+            f"WITH picked AS MATERIALIZED (SELECT {self._id} AS picked_id, "
+            # Metadata that is missing, or null, is no metadata.
+            f"coalesce(jsonb_typeof({self._metadata}), 'null') IN ('object', 'null') AS sound "
+            f"FROM {self._table}{where} ORDER BY {self._order}{lock}), "
+            f"changed AS ({change} WHERE held.{self._id} = picked.picked_id AND picked.sound "
+            "RETURNING 1) SELECT (SELECT count(*) FROM changed), "
+            "(SELECT min(picked_id::text) FROM picked WHERE NOT sound)"
+        )
+
+    def outside(self, within: str) -> str:
         """Ids among those bound as ``ids`` of rows that do not meet a condition."""
         return (
             f"SELECT {self._id}::text FROM {self._table} "
-            f"WHERE {self.id_among(charset)} AND ({within}) IS NOT TRUE"
+            f"WHERE {self.id_among()} AND ({within}) IS NOT TRUE"
         )
 
     def select(self, where: str, include_embedding: bool, limit: int | None) -> str:
         """Whole documents."""
-        bound = "" if limit is None else f" LIMIT {limit:d}"
+        bound = "" if limit is None else f" LIMIT {min(limit, MOST_ROWS):d}"
         return f"SELECT {self._parts(include_embedding)} FROM {self._table}{where}{bound}"
 
     def probe(self, where: str) -> str:
@@ -104,8 +144,9 @@ class Statements:
         """
         return (
             f"SELECT {self._parts(include_embedding)}, "
-            f"({self._embedding} {self._operator} %(query)s) + 0 AS distance "
-            f"FROM {self._table}{where} ORDER BY distance, {self._id} LIMIT %(top_k)s"
+            f"({self._embedding} {self._operator} %(query)s::{self._vector}) + 0 AS distance "
+            f"FROM {self._table}{self._searchable(where)} "
+            f"ORDER BY distance, {self._order} LIMIT %(top_k)s"
         )
 
     def approximate(self, where: str, include_embedding: bool, half: int | None) -> str:
@@ -117,22 +158,33 @@ class Statements:
             half: Dimensions of an index on half-precision copies, whose candidates are ranked again
                 on the full vectors; None for an index on the vectors themselves.
         """
-        distance = f"{self._embedding} {self._operator} %(query)s"
+        query = f"%(query)s::{self._vector}"
+        distance = f"{self._embedding} {self._operator} {query}"
+        where = self._searchable(where)
         if half is None:
             return (
                 f"SELECT {self._parts(include_embedding)}, {distance} AS distance "
-                f"FROM {self._table}{where} ORDER BY distance, {self._id} LIMIT %(top_k)s"
+                f"FROM {self._table}{where} ORDER BY distance, {self._order} LIMIT %(top_k)s"
             )
-        cast = f"halfvec({half:d})"
-        nearby = f"{self._embedding}::{cast} {self._operator} %(query)s::{cast}"
+        cast = f"{self._extension}.halfvec({half:d})"
+        nearby = f"{self._embedding}::{cast} {self._operator} {query}::{cast}"
         return (
             f"SELECT {self._parts(include_embedding)}, {distance} AS distance FROM "
             f"(SELECT * FROM {self._table}{where} ORDER BY {nearby} LIMIT 4 * %(top_k)s) AS nearby "
-            f"ORDER BY distance, {self._id} LIMIT %(top_k)s"
+            f"ORDER BY distance, {self._order} LIMIT %(top_k)s"
         )
 
+    def _searchable(self, where: str) -> str:
+        """The clause without rows that have no vector: they are near nothing."""
+        if not self._nullable:
+            return where
+        condition = f"{self._embedding} IS NOT NULL"
+        return f"{where} AND {condition}" if where else f" WHERE {condition}"
+
     def _parts(self, include_embedding: bool) -> str:
-        embedding = self._embedding if include_embedding else "NULL"
+        embedding = "NULL"
+        if include_embedding:
+            embedding = f"{self._extension}.vector_send({self._embedding})"
         return f"{self._id}::text, {self._text}, {self._metadata}::text, {embedding}"
 
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from vecstore.calls import Batch, Selection
 from vecstore.capabilities import Metric, StoreCapabilities
 from vecstore.conflicts import duplicates_error
-from vecstore.dialects.pgvector.address import LIBPQ_OPTIONS, URL_OPTIONS
+from vecstore.dialects.pgvector.address import LIBPQ_OPTIONS, URL_OPTIONS, connection_string
 from vecstore.dialects.pgvector.columns import Column, read_columns
-from vecstore.dialects.pgvector.connection import Connections
+from vecstore.dialects.pgvector.connection import Connections, Row
 from vecstore.dialects.pgvector.dialect import Pgvector
 from vecstore.dialects.pgvector.layout import encode_json
-from vecstore.dialects.pgvector.rows import POSSIBLE_IDS, document_of, vector_text
+from vecstore.dialects.pgvector.rows import POSSIBLE_IDS, documents_of, vector_text
 from vecstore.dialects.pgvector.schema import (
     MAX_HALF_INDEXED,
     IndexKind,
@@ -24,7 +24,8 @@ from vecstore.dialects.pgvector.schema import (
     create_vector_index,
     read_table,
 )
-from vecstore.dialects.pgvector.statements import Statements
+from vecstore.dialects.pgvector.statements import MOST_ROWS, Statements
+from vecstore.dialects.pgvector.wire import WireVector, rows_to_wire
 from vecstore.document import Document
 from vecstore.embedding import BatchingStrategy, EmbedderInput, check_dimension
 from vecstore.errors import (
@@ -35,6 +36,7 @@ from vecstore.errors import (
 from vecstore.filter.ast import Expression
 from vecstore.filter.convert import Compiled
 from vecstore.filter.text import key_text
+from vecstore.foreign import ForeignRecords
 from vecstore.observation import Place
 from vecstore.opening import StoreURL
 from vecstore.operations import CommonOptions
@@ -49,6 +51,8 @@ if TYPE_CHECKING:
 
 COPY_FROM = 64
 """Documents in a batch from which on COPY beats arrays as parameters."""
+ARRAY_ROWS = 512
+"""Documents that travel as one set of arrays; a parameter ends at a gigabyte."""
 
 _PROBES: dict[IndexKind, str] = {"hnsw": "strict_order", "ivfflat": "relaxed_order"}
 
@@ -84,8 +88,10 @@ class PgvectorStore(VectorStore):
         metadata_column: See ``id_column``.
         embedding_column: See ``id_column``.
         pool_size: Connections that a pool of the store's own opens at most.
-        timeout: Seconds to wait for a free connection.
+        timeout: Seconds to wait for a free connection, and for the server to answer a new one.
         statement_timeout: Seconds one statement may take; None leaves the server's setting.
+        prepare_threshold: After how many runs a statement is prepared on the server; None for
+            never, which poolers in transaction mode need.
         **common: As for every store, such as ``async_threads``.
 
     Raises:
@@ -133,6 +139,7 @@ class PgvectorStore(VectorStore):
         pool_size: int = 10,
         timeout: float = 30.0,
         statement_timeout: float | None = None,
+        prepare_threshold: int | None = 5,
         **common: Unpack[CommonOptions],
     ) -> None:
         self._spec = TableSpec(
@@ -160,12 +167,18 @@ class PgvectorStore(VectorStore):
         self._facts: TableFacts | None = None
         self._large = False  # once a table has many rows, it is not counted again
         self._server: Any = None
+        self._sql: Statements | None = None
+        self._staging: bool | None = None
         self._connections = Connections(
-            dsn, pool, pool_size=pool_size, timeout=timeout, statement_timeout=statement_timeout
+            dsn,
+            pool,
+            pool_size=pool_size,
+            timeout=timeout,
+            statement_timeout=statement_timeout,
+            prepare_threshold=prepare_threshold,
         )
-        self._sql = Statements(self._spec)
         try:
-            self._open_table()
+            self._connections.run("open", self._open_table)
         except BaseException:
             self._connections.close()
             raise
@@ -180,20 +193,10 @@ class PgvectorStore(VectorStore):
         made when missing.
         """
         read = url.options(URL_OPTIONS, options)
-        libpq = {name: read.pop(name) for name in LIBPQ_OPTIONS if name in read}
+        libpq: dict[str, Any] = {name: read.pop(name) for name in LIBPQ_OPTIONS if name in read}
         if url.scheme == "pgvector+embedded":
             return cls._embedded(url, embedder, read)
-        from psycopg.conninfo import make_conninfo
-
-        dsn = make_conninfo(
-            host=url.host or None,
-            port=url.port,
-            user=url.user,
-            password=url.password,
-            dbname=url.path.strip("/") or None,
-            **libpq,
-        )
-        return cls(dsn, embedder=embedder, **read)
+        return cls(connection_string(url, libpq), embedder=embedder, **read)
 
     @classmethod
     def _embedded(
@@ -234,33 +237,37 @@ class PgvectorStore(VectorStore):
         self._check_open()
         if self._spec.index is None:
             raise ConfigurationError('open the store with index="hnsw" or "ivfflat" to build one')
-        with self._connections.transaction("build_index") as cursor:
-            if self._facts is None or self.dimension is None:
+
+        def work(cursor: Cursor[Any]) -> TableFacts:
+            if not self._ready(cursor) or self.dimension is None:
                 raise SchemaMismatchError(
                     f"the table {self._spec.shown} has no rows to build an index over"
                 )
             cursor.execute("SELECT pg_advisory_xact_lock(hashtext('vecstore schema'))")
-            create_vector_index(cursor, self._spec, self.dimension)
             facts = read_table(cursor, self._spec)
             assert facts is not None
-            self._take(facts)
+            if facts.indexed != self._spec.index:
+                create_vector_index(cursor, self._spec, self.dimension, facts.extension_schema)
+                facts = read_table(cursor, self._spec)
+                assert facts is not None
+            return facts
+
+        self._take(self._connections.run("build_index", work))
 
     # --- the table ---------------------------------------------------------------------------
 
-    def _open_table(self) -> None:
-        with self._connections.transaction("open") as cursor:
+    def _open_table(self, cursor: Cursor[Any]) -> None:
+        facts = read_table(cursor, self._spec)
+        if facts is None and not self._create:
+            raise SchemaMismatchError(
+                f"there is no table {self._spec.shown}; open the store with create=True (and "
+                "dimension=...) to make it, or name an existing one with table=..."
+            )
+        if facts is None and self._dimension is not None:
+            create_table(cursor, self._spec, self._dimension)
             facts = read_table(cursor, self._spec)
-            if facts is None and not self._create:
-                raise SchemaMismatchError(
-                    f"there is no table {self._spec.shown}; open the store with create=True (and "
-                    "dimension=...) to make it, or name an existing one with table=..."
-                )
-            if facts is None and self._dimension is not None:
-                create_table(cursor, self._spec, self._dimension)
-                facts = read_table(cursor, self._spec)
-            if facts is not None:
-                self._take(facts)
-                self._connections.learn_vector_type(cursor)
+        if facts is not None:
+            self._take(facts)
 
     def _take(self, facts: TableFacts) -> None:
         """Note what the table is like, once it is known to fit."""
@@ -269,6 +276,7 @@ class PgvectorStore(VectorStore):
                 f"the table {self._spec.shown} holds vectors of {facts.dimension} dimensions, not "
                 f"{self._dimension}; use the embedder it was filled with, or another table"
             )
+        self._sql = Statements(self._spec, facts)
         self._facts = facts
         self.capabilities = replace(
             self.capabilities, exact_topk=facts.indexed is None, id_charset=facts.id_charset
@@ -281,17 +289,20 @@ class PgvectorStore(VectorStore):
             if facts is None:
                 return False
             self._take(facts)
-            self._connections.learn_vector_type(cursor)
         return True
 
-    def _ready_for(self, cursor: Cursor[Any], dimension: int) -> None:
+    def _ready_for(self, cursor: Cursor[Any], dimension: int) -> TableFacts:
         if not self._ready(cursor):
             create_table(cursor, self._spec, dimension)
-            self._ready(cursor)
-        elif self.dimension is None:
-            assert self._facts is not None
+            facts = read_table(cursor, self._spec)
+            assert facts is not None
+            check_dimension(dimension, facts.dimension, "a document")
+            return facts
+        assert self._facts is not None
+        if self.dimension is None:
             self._facts = replace(self._facts, dimension=dimension)
         check_dimension(dimension, self.dimension, "a document")
+        return self._facts
 
     # --- the hooks ---------------------------------------------------------------------------
 
@@ -315,55 +326,83 @@ class PgvectorStore(VectorStore):
                 )
 
     def _add(self, batch: Batch) -> Iterable[str]:
-        with self._connections.transaction("add") as cursor:
-            self._ready_for(cursor, batch.vectors.shape[1])
-            rows = zip(
-                batch.ids,
-                batch.texts,
-                map(encode_json, batch.metadata),
-                batch.vectors,
-                strict=True,
-            )
-            if len(batch) >= COPY_FROM:
-                cursor.execute(self._sql.staging)
-                with cursor.copy(self._sql.copy) as copy:
-                    copy.set_types(["text", "text", "text", "vector"])
-                    for row in rows:
-                        copy.write_row(row)
-                source, params = self._sql.staged, {}
-            else:
-                ids, texts, metadata, vectors = (list(column) for column in zip(*rows, strict=True))
-                source = self._sql.arrays
-                params = {
-                    "new_ids": ids,
-                    "new_texts": texts,
-                    "new_metadata": metadata,
-                    "new_vectors": [vector_text(vector) for vector in vectors],
-                }
-            assert self._facts is not None
-            charset, within = self._facts.id_charset, batch.within
-            if within is not None:
-                params.update(within.params)
-            statement = self._sql.insert(
-                source, batch.on_conflict, charset, None if within is None else within.query
-            )
-            cursor.execute(statement, params)
-            if batch.on_conflict == "replace" and within is None:
-                return batch.ids
-            written = {row[0] for row in cursor.fetchall()}
-            if within is not None and len(written) < len(batch):
-                self._refuse_outsiders(cursor, batch, written)
-            if batch.on_conflict == "error" and len(written) < len(batch):
-                taken = [id for id in batch.ids if id not in written]
-                # Raising here rolls the whole batch back.
-                raise duplicates_error(taken)
-            return [id for id in batch.ids if id in written]
+        def work(cursor: Cursor[Any]) -> tuple[Iterable[str], TableFacts]:
+            facts = self._ready_for(cursor, batch.vectors.shape[1])
+            return self._written(cursor, batch, Statements(self._spec, facts)), facts
 
-    def _refuse_outsiders(self, cursor: Cursor[Any], batch: Batch, written: set[str]) -> None:
-        assert self._facts is not None
+        written, facts = self._connections.run("add", work)
+        if self._facts is None:
+            # The table was made by this call, which is known to have worked only now.
+            self._take(facts)
+        return written
+
+    def _written(self, cursor: Cursor[Any], batch: Batch, sql: Statements) -> Iterable[str]:
+        within = batch.within
+        scope = {} if within is None else within.params
+        narrowed = None if within is None else within.query
+        written: set[str] = set()
+        telling = batch.on_conflict != "replace" or within is not None
+        for source, params in self._sources(cursor, batch, sql):
+            statement = sql.insert(source, batch.on_conflict, narrowed)
+            cursor.execute(statement, {**params, **scope})
+            if telling:
+                written.update([row[0] for row in cursor.fetchall()])
+        if not telling:
+            return batch.ids
+        if within is not None and len(written) < len(batch):
+            self._refuse_outsiders(cursor, batch, written, sql)
+        if batch.on_conflict == "error" and len(written) < len(batch):
+            taken = [id for id in batch.ids if id not in written]
+            # Raising here rolls the whole batch back.
+            raise duplicates_error(taken)
+        return [id for id in batch.ids if id in written]
+
+    def _sources(
+        self, cursor: Cursor[Any], batch: Batch, sql: Statements
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Where an INSERT finds the batch, with its parameters: one place, or one part by one."""
+        metadata = [encode_json(one) for one in batch.metadata]
+        if len(batch) >= COPY_FROM and self._may_stage(cursor):
+            cursor.execute(sql.staging, {})
+            vectors = rows_to_wire(batch.vectors)
+            with cursor.copy(sql.copy) as copy:
+                # The bytes of a vector are what the server receives one from, whatever their type.
+                copy.set_types(["text", "text", "text", "bytea"])
+                for row in zip(batch.ids, batch.texts, metadata, vectors, strict=True):
+                    copy.write_row(row)
+            yield sql.staged, {}
+            return
+        # In the order of ids, like the rows of each statement.
+        order = sorted(range(len(batch)), key=batch.ids.__getitem__)
+        for start in range(0, len(order), ARRAY_ROWS):
+            part = order[start : start + ARRAY_ROWS]
+            yield (
+                sql.arrays,
+                {
+                    "new_ids": [batch.ids[row] for row in part],
+                    "new_texts": [batch.texts[row] for row in part],
+                    "new_metadata": [metadata[row] for row in part],
+                    "new_vectors": [vector_text(batch.vectors[row]) for row in part],
+                },
+            )
+
+    def _may_stage(self, cursor: Cursor[Any]) -> bool:
+        """Whether this role may make temporary tables, which a right to write rows does not say."""
+        if self._staging is None:
+            cursor.execute(
+                "SELECT has_database_privilege(current_database(), 'TEMP') "
+                "AND NOT pg_is_in_recovery()"
+            )
+            row = cursor.fetchone()
+            self._staging = bool(row and row[0])
+        return self._staging
+
+    def _refuse_outsiders(
+        self, cursor: Cursor[Any], batch: Batch, written: set[str], sql: Statements
+    ) -> None:
         left = [id for id in batch.ids if id not in written]
         if batch.on_conflict != "replace":
-            statement = self._sql.outside(self._facts.id_charset, batch.within.query)
+            statement = sql.outside(batch.within.query)
             cursor.execute(statement, {**batch.within.params, "ids": left})
             outside = {row[0] for row in cursor.fetchall()}
             left = [id for id in left if id in outside]
@@ -371,38 +410,53 @@ class PgvectorStore(VectorStore):
             # Raising here rolls the whole batch back.
             raise id_outside(left)
 
+    def _stored_ids(self, ids: tuple[str, ...]) -> set[str]:
+        def work(cursor: Cursor[Any]) -> set[str]:
+            if not self._ready(cursor):
+                return set()
+            assert self._sql is not None
+            cursor.execute(self._sql.stored, {"ids": self._possible(ids)})
+            return {row[0] for row in cursor.fetchall()}
+
+        return self._connections.run("add", work)
+
     def _search(
         self, vector: Vector, *, top_k: int, filter: Any, include_embedding: bool
     ) -> Iterable[Document]:
-        params: dict[str, Any] = {"query": vector, "top_k": top_k}
+        params: dict[str, Any] = {"query": WireVector(vector)}
         where = ""
         if filter is not None:
             where = f" WHERE ({filter.query})"
             params.update(filter.params)
-        exact = self._sql.exact(where, include_embedding)
-        with self._connections.transaction("search") as cursor:
+        top_k = min(top_k, MOST_ROWS)
+
+        def work(cursor: Cursor[Any]) -> list[Row]:
             if not self._ready(cursor):
                 return []
             assert self._facts is not None
+            assert self._sql is not None
+            exact = self._sql.exact(where, include_embedding)
             kind = self._facts.indexed
             if kind is None or self._few_match(cursor, filter):
-                return self._ranked(cursor, exact, params)
-            self._tune(cursor, kind, top_k)
+                return _fetched(cursor, exact, {**params, "top_k": wanted})
+            self._tune(cursor, kind, wanted)
             assert self.dimension is not None
             half = self.dimension if self._spec.half(self.dimension) else None
             statement = self._sql.approximate(where, include_embedding, half)
-            found = self._ranked(cursor, statement, params)
-            return found if len(found) == top_k else self._ranked(cursor, exact, params)
+            found = _fetched(cursor, statement, {**params, "top_k": wanted})
+            if len(found) == wanted:
+                return found
+            return _fetched(cursor, exact, {**params, "top_k": wanted})
 
-    def _ranked(
-        self, cursor: Cursor[Any], statement: str, params: dict[str, Any]
-    ) -> list[Document]:
-        # Not prepared: a plan made for any filter and any LIMIT may leave the index aside.
-        cursor.execute(statement, params, prepare=False)
-        return [
-            document_of(row, 1.0 - row[4] if self.metric == "cosine" else -row[4])
-            for row in cursor.fetchall()
-        ]
+        foreign = self._foreign()
+        wanted = top_k
+        while True:
+            rows = self._connections.run("search", work)
+            found = list(documents_of(rows, foreign, cosine=self.metric == "cosine"))
+            if len(found) >= top_k or len(rows) < wanted:
+                return found[:top_k]
+            # Rows that hold no document took the place of some that do.
+            wanted = min(MOST_ROWS, top_k + 2 * (len(rows) - len(found)))
 
     def _few_match(self, cursor: Cursor[Any], filter: Compiled | None) -> bool:
         """Whether so few rows match that looking at each of them is better than the index.
@@ -411,11 +465,11 @@ class PgvectorStore(VectorStore):
         """
         if not self._exact_below or (filter is None and self._large):
             return False
+        assert self._sql is not None
         where = "" if filter is None else f" WHERE ({filter.query})"
         params = {} if filter is None else filter.params
-        cursor.execute(self._sql.probe(where), {**params, "probe": self._exact_below + 1})
-        row = cursor.fetchone()
-        few = row is not None and row[0] <= self._exact_below
+        rows = _fetched(cursor, self._sql.probe(where), {**params, "probe": self._exact_below + 1})
+        few = int(rows[0][0]) <= self._exact_below
         if filter is None:
             self._large = not few
         return few
@@ -436,60 +490,84 @@ class PgvectorStore(VectorStore):
     def _get(
         self, selection: Selection, *, limit: int | None, include_embedding: bool
     ) -> Iterable[Document]:
-        with self._connections.transaction("get") as cursor:
+        def work(cursor: Cursor[Any]) -> list[Row]:
             if not self._ready(cursor):
                 return []
+            assert self._sql is not None
             where, params = self._where(selection)
-            cursor.execute(self._sql.select(where, include_embedding, limit), params)
-            return [document_of(row) for row in cursor.fetchall()]
+            return _fetched(cursor, self._sql.select(where, include_embedding, wanted), params)
+
+        foreign = self._foreign()
+        wanted = limit
+        while True:
+            rows = self._connections.run("get", work)
+            found = list(documents_of(rows, foreign))
+            if limit is None or wanted is None or len(found) >= limit or len(rows) < wanted:
+                return found[:limit]
+            wanted = limit + 2 * (len(rows) - len(found))
 
     def _scan(self, filter: Any, *, batch_size: int, include_embedding: bool) -> Iterator[Document]:
-        with self._connections.transaction("scan") as cursor:
-            if not self._ready(cursor):
-                return
-        with self._connections.streaming("scan", batch_size) as rows:
-            where, params = self._where(Selection(filter=filter))
-            rows.execute(self._sql.select(where, include_embedding, None), params)
-            for row in rows:
-                yield document_of(row)
+        if not self._connections.run("scan", self._ready):
+            return
+        assert self._sql is not None
+        where, params = self._where(Selection(filter=filter))
+        query = self._sql.select(where, include_embedding, None)
+        rows = self._connections.stream("scan", query, params, min(batch_size, 2**31 - 1))
+        yield from documents_of(rows, self._foreign())
 
     def _delete(self, selection: Selection) -> int:
-        return self._change("delete", self._sql.delete, {}, selection)
+        return self._change("delete", Statements.delete, {}, selection)
 
     def _delete_filtered(self, filter: Any) -> int:
-        return self._change("delete", self._sql.delete, {}, Selection(filter=filter))
+        return self._change("delete", Statements.delete, {}, Selection(filter=filter))
 
     def _update_metadata(
         self, selection: Selection, *, set: dict[str, Any], unset: tuple[str, ...]
     ) -> int:
         self._check_columns(set, None)
         params = {"set": encode_json(set), "unset": list(unset)}
-        return self._change("update_metadata", self._sql.update, params, selection)
+        return self._change("update_metadata", Statements.update, params, selection)
 
     def _change(
-        self, operation: str, statement: str, params: dict[str, Any], selection: Selection
+        self,
+        operation: str,
+        statement: Callable[[Statements, str], str],
+        params: dict[str, Any],
+        selection: Selection,
     ) -> int:
-        with self._connections.transaction(operation) as cursor:
+        def work(cursor: Cursor[Any]) -> Row:
             if not self._ready(cursor):
-                return 0
+                return 0, None
+            assert self._sql is not None
             where, bound = self._where(selection)
-            cursor.execute(f"{statement}{where}", {**params, **bound})
-            return cursor.rowcount
+            return _fetched(cursor, statement(self._sql, where), {**params, **bound})[0]
+
+        changed, stranger = self._connections.run(operation, work)
+        if stranger is not None:
+            self._foreign().leave_out(stranger, "its metadata is no object")
+        return int(changed)
 
     def _count(self, filter: Any) -> int:
-        with self._connections.transaction("count") as cursor:
+        def work(cursor: Cursor[Any]) -> int:
             if not self._ready(cursor):
                 return 0
+            assert self._sql is not None
             where, params = self._where(Selection(filter=filter))
-            cursor.execute(f"{self._sql.count}{where}", params)
-            row = cursor.fetchone()
-            return int(row[0]) if row else 0
+            return int(_fetched(cursor, f"{self._sql.count}{where}", params)[0][0])
+
+        return self._connections.run("count", work)
 
     def _clear(self) -> None:
-        with self._connections.transaction("clear") as cursor:
+        def work(cursor: Cursor[Any]) -> None:
             if self._ready(cursor):
-                cursor.execute(self._sql.delete, {})
-                self._large = False
+                assert self._sql is not None
+                cursor.execute(self._sql.clear, {})
+
+        self._connections.run("clear", work)
+        self._large = False
+
+    def _foreign(self) -> ForeignRecords:
+        return ForeignRecords(f"the table {self._spec.shown}")
 
     def _place(self) -> Place:
         database = self._connections.database
@@ -502,20 +580,38 @@ class PgvectorStore(VectorStore):
         if self._server is not None:
             self._server.close()
 
-    def _native(self) -> ConnectionPool:
-        """The connection pool."""
+    def _after_fork(self) -> None:
+        self._connections.renew()
+        if self._server is not None:
+            self._server.renew()
+
+    def _native(self) -> Any:
+        """The caller's pool, or the store's own: both have ``connection()``."""
         return self._connections.pool
+
+    def _possible(self, ids: tuple[str, ...]) -> list[str]:
+        """Those of the ids that the column can hold; others are unknown without asking."""
+        assert self._facts is not None
+        possible = POSSIBLE_IDS.get(self._facts.id_charset)
+        return [id for id in ids if possible is None or possible(id)]
 
     def _where(self, selection: Selection) -> tuple[str, dict[str, Any]]:
         """The WHERE clause of a selection and its parameters."""
         conditions: list[str] = []
         params: dict[str, Any] = {}
         if selection.ids is not None:
-            assert self._facts is not None
-            conditions.append(self._sql.id_among(self._facts.id_charset))
-            possible = POSSIBLE_IDS.get(self._facts.id_charset)
-            params["ids"] = [id for id in selection.ids if possible is None or possible(id)]
+            assert self._sql is not None
+            conditions.append(self._sql.id_among())
+            params["ids"] = self._possible(selection.ids)
         if selection.filter is not None:
             conditions.append(f"({selection.filter.query})")
             params.update(selection.filter.params)
         return (f" WHERE {' AND '.join(conditions)}" if conditions else ""), params
+
+
+def _fetched(cursor: Cursor[Any], statement: str, params: dict[str, Any]) -> list[Row]:
+    # Not prepared: a plan made for any filter and any LIMIT may leave the index aside, and does not
+    # put the literals of IN into a hash table.
+    cursor.execute(statement, params, prepare=False)
+    rows: list[Row] = cursor.fetchall()
+    return rows

@@ -108,7 +108,11 @@ class GuardedHooks(StoreHooks):
                     self._check_open()
                     yield document
                 if failure is not None:
-                    raise failure
+                    try:
+                        raise failure
+                    finally:
+                        # Its traceback holds this frame, which would hold on to what it scans.
+                        failure = None
                 if len(taken) < size:
                     return
         finally:

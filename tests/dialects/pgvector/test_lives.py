@@ -16,7 +16,7 @@ import psycopg
 import pytest
 from psycopg_pool import ConnectionPool
 
-from vecstore import Document, StoreClosedError
+from vecstore import BackendError, Document, StoreClosedError
 from vecstore.dialects.pgvector.store import PgvectorStore
 
 Open = Callable[..., PgvectorStore]
@@ -218,6 +218,8 @@ def _interrupted(call: Callable[[], object], line: int, kind: type[BaseException
         call()
     except kind:
         return True
+    except BackendError as error:
+        return isinstance(error.__cause__, kind)
     finally:
         sys.settrace(before)
     return False

@@ -37,6 +37,7 @@ from vecstore.errors import (
     StoreClosedError,
     VecstoreError,
 )
+from vecstore.process import in_forked_child
 
 if TYPE_CHECKING:
     from psycopg import Connection, Cursor
@@ -110,7 +111,7 @@ class Connections:
     def _start(self) -> None:
         """Take what belongs to this process alone."""
         self._pid = os.getpid()
-        self._streams: set[_Stream] = set()
+        self._streams: WeakSet[_Stream] = WeakSet()
         self.pool: Any = self._foreign
         self._source: Source
         if self._foreign is None:
@@ -195,7 +196,11 @@ class Connections:
                     continue
                 raise failed(operation, error, self._secrets) from self._secrets.safe_cause(error)
             finally:
-                self._give_back(lease, sound)
+                try:
+                    self._give_back(lease, sound)
+                except BaseException:
+                    self._give_back(lease, sound=False)
+                    raise
 
     def stream(
         self, operation: str, query: str, params: dict[str, Any], batch_size: int
@@ -214,7 +219,11 @@ class Connections:
                     break
                 rows = stream.more()
         finally:
-            stream.end()
+            try:
+                stream.end()
+            except BaseException:
+                stream.close()
+                raise
 
     def close(self) -> None:
         """Close the pool if it is our own, and scans that were left half-way."""
@@ -415,13 +424,10 @@ class _Stream:
         return error
 
 
+@in_forked_child
 def _forget_everywhere() -> None:
     for connections in list(_everywhere):
         connections.leave_to_parent()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_everywhere)
 
 
 def _check_pool(pool: Any) -> None:

@@ -6,6 +6,7 @@ forked child does not have, and which cannot tell the caller at once why there i
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 import time
@@ -129,7 +130,7 @@ class Pool:
 
     def take(self, lease: Lease, timeout: float) -> None:
         """Put a connection into the lease: an idle one, else a new one."""
-        deadline = time.monotonic() + timeout
+        deadline, collected = time.monotonic() + timeout, False
         while True:
             with self._lock:
                 if self.closed:
@@ -150,7 +151,11 @@ class Pool:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise NoFreeConnection
-            turn.acquire(timeout=min(left, _NAP))
+            if not turn.acquire(timeout=min(left, _NAP)) and not collected:
+                # A call that was interrupted while it gave its connection back may still have it,
+                # in a cycle of a traceback and its frames.
+                collected = True
+                gc.collect()
         lease.reused = False
         try:
             lease.connection = self._connect()
@@ -183,6 +188,18 @@ class Pool:
             idle, self._idle = self._idle, []
         for connection, _ in idle:
             connection.close()
+
+    def get_stats(self) -> dict[str, int]:
+        """How the pool fares, in the words of ``psycopg_pool``."""
+        with self._lock:
+            idle, used = len(self._idle), len(self._leases)
+            waiting = sum(turn.locked() for turn in self._waiting)
+        return {
+            "pool_max": self.max_size,
+            "pool_size": idle + used,
+            "pool_available": idle,
+            "requests_waiting": waiting,
+        }
 
     def __del__(self) -> None:
         if self._pid == os.getpid():

@@ -438,15 +438,15 @@ class PgvectorStore(VectorStore):
             exact = self._sql.exact(where, include_embedding)
             kind = self._facts.indexed
             if kind is None or self._few_match(cursor, filter):
-                return _fetched(cursor, exact, {**params, "top_k": wanted})
+                return self._ranked(cursor, exact, {**params, "top_k": wanted})
             self._tune(cursor, kind, wanted)
             assert self.dimension is not None
             half = self.dimension if self._spec.half(self.dimension) else None
             statement = self._sql.approximate(where, include_embedding, half)
-            found = _fetched(cursor, statement, {**params, "top_k": wanted})
+            found = self._ranked(cursor, statement, {**params, "top_k": wanted})
             if len(found) == wanted:
                 return found
-            return _fetched(cursor, exact, {**params, "top_k": wanted})
+            return self._ranked(cursor, exact, {**params, "top_k": wanted})
 
         foreign = self._foreign()
         wanted = top_k
@@ -457,6 +457,9 @@ class PgvectorStore(VectorStore):
                 return found[:top_k]
             # Rows that hold no document took the place of some that do.
             wanted = min(MOST_ROWS, top_k + 2 * (len(rows) - len(found)))
+
+    def _ranked(self, cursor: Cursor[Any], statement: str, params: dict[str, Any]) -> list[Row]:
+        return _fetched(cursor, statement, params)
 
     def _few_match(self, cursor: Cursor[Any], filter: Compiled | None) -> bool:
         """Whether so few rows match that looking at each of them is better than the index.

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from vecstore.grammar.parser import parse
     from vecstore.observation import Observer, Place
     from vecstore.opening import StoreURL, open_store
+    from vecstore.refusals import SkippedDocumentsWarning
     from vecstore.request import SearchRequest
     from vecstore.simple.store import SimpleVectorStore
     from vecstore.store import VectorStore
@@ -100,6 +101,7 @@ _LOCATIONS = {
     "SearchRequest": "vecstore.request",
     "Selection": "vecstore.calls",
     "SimpleVectorStore": "vecstore.simple.store",
+    "SkippedDocumentsWarning": "vecstore.refusals",
     "Span": "vecstore.filter.span",
     "StoreCapabilities": "vecstore.capabilities",
     "StoreClosedError": "vecstore.errors",
@@ -157,6 +159,7 @@ __all__ = [
     "SearchRequest",
     "Selection",
     "SimpleVectorStore",
+    "SkippedDocumentsWarning",
     "Span",
     "StoreCapabilities",
     "StoreClosedError",

@@ -27,7 +27,7 @@ from vecstore.calls import (
     SearchCall,
     UpdateMetadataCall,
 )
-from vecstore.capabilities import OnConflict
+from vecstore.capabilities import OnConflict, OnError
 from vecstore.document import Document
 from vecstore.request import FilterInput, SearchRequest, read_filter
 
@@ -77,10 +77,11 @@ class AsyncVectorStore:
         documents: Iterable[Document],
         *,
         on_conflict: OnConflict = "replace",
+        on_error: OnError = "raise",
         progress: Progress | None = None,
     ) -> list[str]:
         """See :meth:`VectorStore.add`; ``progress`` is called in a worker thread."""
-        return await self._execute(AddCall.read(documents, on_conflict, progress))
+        return await self._execute(AddCall.read(documents, on_conflict, on_error, progress))
 
     async def search(
         self,

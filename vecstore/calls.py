@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
-from vecstore.capabilities import OnConflict
+from vecstore.capabilities import OnConflict, OnError
 from vecstore.document import Document, checked_metadata, checked_metadata_name
 from vecstore.errors import DocumentError
 from vecstore.filter.ast import Expression
@@ -106,11 +106,16 @@ class AddCall(Call[list[str]]):
     operation: ClassVar[str] = "add"
     documents: Iterable[Document]
     on_conflict: OnConflict = "replace"
+    on_error: OnError = "raise"
     progress: Progress | None = None
 
     @classmethod
     def read(
-        cls, documents: Iterable[Document], on_conflict: OnConflict, progress: Progress | None
+        cls,
+        documents: Iterable[Document],
+        on_conflict: OnConflict,
+        on_error: OnError,
+        progress: Progress | None,
     ) -> AddCall:
         """Check the arguments; the documents themselves are looked at one by one."""
         if isinstance(documents, Document):
@@ -122,9 +127,13 @@ class AddCall(Call[list[str]]):
             )
         if on_conflict not in ("replace", "skip", "error"):
             raise ValueError(f'on_conflict is "replace", "skip" or "error", not {on_conflict!r}')
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f'on_error is "raise" or "skip", not {on_error!r}')
         if progress is not None and not callable(progress):
             raise TypeError("progress is a function of (documents done, documents in all or None)")
-        return cls(documents=documents, on_conflict=on_conflict, progress=progress)
+        return cls(
+            documents=documents, on_conflict=on_conflict, on_error=on_error, progress=progress
+        )
 
     def perform(self, store: StoreOperations) -> list[str]:
         """Run on a store that is open."""

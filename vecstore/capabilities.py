@@ -7,6 +7,7 @@ from typing import Literal
 
 Metric = Literal["cosine", "dot", "euclidean"]
 OnConflict = Literal["replace", "skip", "error"]
+OnError = Literal["raise", "skip"]
 IdCharset = Literal["any", "ascii", "uuid", "integer", "uuid_or_number"]
 
 METRICS: tuple[Metric, ...] = ("cosine", "dot", "euclidean")

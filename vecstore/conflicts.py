@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from vecstore.document import shown_id
 from vecstore.errors import DuplicateDocumentError
 
-_SHOWN = 3
+SHOWN = 3
+"""How many names an error gives."""
 
 
 def duplicates_error(ids: Sequence[str]) -> DuplicateDocumentError:
@@ -50,8 +51,16 @@ def listed_ids(ids: Sequence[str]) -> str:
         >>> listed_ids(["a", "b", "c", "d", "e"])
         "'a', 'b', 'c' and 2 more"
     """
-    shown = [shown_id(id) for id in ids[:_SHOWN]]
-    more = len(ids) - len(shown)
-    if more:
-        return f"{', '.join(shown)} and {more:,} more"
-    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
+    return listed([shown_id(id) for id in ids[:SHOWN]], len(ids))
+
+
+def listed(names: Sequence[str], count: int) -> str:
+    """Names in a sentence, of which there are ``count`` in all.
+
+    Example:
+        >>> listed(["a", "b"], 2), listed(["a", "b"], 1_002)
+        ('a and b', 'a, b and 1,000 more')
+    """
+    if count > len(names):
+        return f"{', '.join(names)} and {count - len(names):,} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]

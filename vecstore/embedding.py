@@ -214,15 +214,15 @@ class BoundEmbedder:
             self._embed_documents = embedder
 
     def documents(self, documents: Sequence[TextToEmbed], dimension: int | None) -> Matrix:
-        """The vectors of a batch, one a row.
+        """The vectors of a batch, one a row; NaN and infinities are left to the caller.
 
         Args:
             documents: Not empty.
             dimension: Dimensions the store expects, or None.
 
         Raises:
-            EmbeddingError: If the embedder fails, or returns anything but one finite vector for
-                each text.
+            EmbeddingError: If the embedder fails, or returns anything but one vector for each
+                text, all of one length.
             DimensionMismatchError: If the vectors are not of the store's dimension.
         """
         texts = [document.text for document in documents]
@@ -286,7 +286,7 @@ def _ask(function: Callable[[Any], Any], argument: Any, name: str) -> Any:
 
 def checked_answer(answer: Any, documents: Sequence[TextToEmbed], dimension: int | None) -> Matrix:
     """An embedder's answer to a batch as a matrix; see :meth:`BoundEmbedder.documents`."""
-    from vecstore.vectors import VectorFault, first_not_finite, to_matrix
+    from vecstore.vectors import VectorFault, to_matrix
 
     _check_count(answer, len(documents), _batch_name(documents))
     try:
@@ -296,11 +296,6 @@ def checked_answer(answer: Any, documents: Sequence[TextToEmbed], dimension: int
     if not matrix.shape[1]:
         raise EmbeddingError(
             f"the embedder returned an empty vector for document {shown_id(documents[0].id)}"
-        )
-    row = first_not_finite(matrix)
-    if row is not None:
-        raise EmbeddingError(
-            f"the embedder returned NaN or an infinity for document {shown_id(documents[row].id)}"
         )
     check_dimension(matrix.shape[1], dimension, f"document {shown_id(documents[0].id)}")
     return matrix

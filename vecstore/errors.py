@@ -45,10 +45,12 @@ class VecstoreError(Exception):
     Attributes:
         stored_ids: Where ``add`` was stopped: ids that it had stored, or skipped as stored already.
         failed_ids: Where ``add`` was stopped: ids that it had not.
+        faulty_ids: Where ``add`` was given documents that cannot be stored: the ids of all of them.
     """
 
     stored_ids: Sequence[str] = ()
     failed_ids: Sequence[str] = ()
+    faulty_ids: Sequence[str] = ()
 
 
 class FilterError(VecstoreError, ValueError):

@@ -15,8 +15,16 @@ from vecstore.capabilities import StoreCapabilities
 from vecstore.conflicts import duplicates_error, repeated_error
 from vecstore.document import Document, checked_document, settled_metadata, shown_id
 from vecstore.embedding import check_dimension
-from vecstore.errors import ConfigurationError, DocumentError, EmbeddingError, VecstoreError
+from vecstore.errors import (
+    ConfigurationError,
+    DimensionMismatchError,
+    DocumentError,
+    EmbeddingError,
+    ScopeError,
+    VecstoreError,
+)
 from vecstore.filter.text import key_text
+from vecstore.refusals import Refusals
 from vecstore.scope import Scope, id_outside
 
 if TYPE_CHECKING:
@@ -31,11 +39,12 @@ WRITE_BATCH = 1_024
 
 
 class Prepared:
-    """A document that passed every check that needs neither embedder nor engine."""
+    """A document on its way, with the metadata that will be stored."""
 
-    __slots__ = ("document", "id", "metadata", "text")
+    __slots__ = ("document", "id", "metadata", "position", "text")
 
-    def __init__(self, document: Document, metadata: dict[str, Any]) -> None:
+    def __init__(self, position: int, document: Document, metadata: dict[str, Any]) -> None:
+        self.position = position
         self.document = document
         self.id = document.id
         self.text = document.text
@@ -60,7 +69,12 @@ class Ingest:
         self._stored: dict[str, None] = {}
         # Of an iterator: ids that came in windows before this one.
         self._seen: set[str] = set()
-        self._window: dict[str, Document] = {}
+        # The ids of the window at work.
+        self._window: dict[str, None] = {}
+        self._refusals = Refusals(call.on_error)
+        # Ids of documents that were left out when their vectors came.
+        self._unembedded: set[str] = set()
+        self._done = 0
         self._awaited = current()
 
     def run(self) -> list[str]:
@@ -70,6 +84,7 @@ class Ingest:
         try:
             for window in [documents] if whole else _windows(documents):
                 self._add_window(window, whole)
+            self._refusals.tell(len(self._ids))
         except VecstoreError as error:
             # A batch that broke off half-way may have told which of its own ids got through.
             stored = dict.fromkeys((*self._stored, *error.stored_ids))
@@ -79,88 +94,168 @@ class Ingest:
         except Exception as error:
             error.add_note(f"{len(self._stored):,} documents had been stored by this add() before")
             raise
-        return self._ids
+        return self._added_ids()
+
+    def _added_ids(self) -> list[str]:
+        left_out = self._refusals.left_out
+        if not left_out:
+            return self._ids
+        lost = self._unembedded.difference(self._stored)
+        return [
+            id
+            for position, id in enumerate(self._ids)
+            if position not in left_out and id not in lost
+        ]
 
     def _add_window(self, documents: Iterable[Document], whole: bool) -> None:
-        self._take(documents, whole)
-        prepared = self._prepare()
+        prepared = self._distinct(self._prepare(self._take(documents)), whole)
         total = len(prepared) if whole else None
         wanted = self._without_stored(prepared)
-        if self._call.progress is not None and not wanted and prepared:
-            self._call.progress(len(self._stored), total)
+        if not wanted and prepared:
+            self._report(len(prepared), total)
+        else:
+            self._done += len(prepared) - len(wanted)
         for batch in self._plan(wanted):
             check_stop()
             self._store._check_open()
-            vectors = self._vectors(batch)
-            for part in self._parts(batch, vectors):
+            kept, vectors = self._vectors(batch)
+            for part in self._parts(kept, vectors):
                 check_stop()
                 self._check_owned(part)
                 self._store._ask_all("add", self._store._add, part)
                 self._note_stored(part.ids)
-            if self._call.progress is not None:
-                self._call.progress(len(self._stored), total)
+            self._report(len(batch), total)
+
+    def _report(self, count: int, total: int | None) -> None:
+        self._done += count
+        if self._call.progress is not None:
+            self._call.progress(self._done, total)
 
     # --- before the first write -------------------------------------------------------------
 
-    def _take(self, documents: Iterable[Document], whole: bool) -> None:
-        """Note the ids of a window; of documents with one id ``on_conflict`` decides.
-
-        Raises:
-            DuplicateDocumentError: With ``"error"``, for an id that this call brought before.
-        """
-        self._window = window = {}
+    def _take(self, documents: Iterable[Document]) -> list[Document]:
+        """The documents of a window, whose ids are noted."""
+        taken = list(documents)
         first = len(self._ids)
-        replacing = self._call.on_conflict == "replace"
-        repeated: dict[str, None] = {}
-        for position, document in enumerate(documents, first):
+        for position, document in enumerate(taken, first):
             if not isinstance(document, Document):
                 raise TypeError(
                     f"add takes documents; item {position} is a {type(document).__name__}: "
                     "write Document(text, metadata)"
                 )
-            document = checked_document(document)
-            id = document.id
-            if not replacing and (id in window or id in self._seen):
-                repeated[id] = None
-            else:
-                window[id] = document
-            self._ids.append(id)
-        if repeated and self._call.on_conflict == "error":
-            raise repeated_error(list(repeated))
-        if not replacing and not whole:
-            self._seen.update(window)
+        self._ids += [document.id for document in taken]
+        # What a store has read may have an id that is none.
+        self._window = dict.fromkeys(id for one in taken if (id := _usable_id(one)) is not None)
+        return taken
 
-    def _prepare(self) -> list[Prepared]:
-        """Check a window."""
-        prepared = [
-            Prepared(document, settled_metadata(document)) for document in self._window.values()
-        ]
-        if self._scope is not None:
-            for item in prepared:
-                item.metadata = self._scope.admitted(item.metadata, item.id)
-        self._limits.check(prepared)
-        self._store._ask("add", self._store._check_documents, prepared)
-        self._check_given(prepared)
+    def _prepare(self, documents: Sequence[Document]) -> list[Prepared]:
+        """Check a window: every document by every check, before one of them stops the call."""
+        refusals = self._refusals
+        prepared: list[Prepared] = []
+        first = len(self._ids) - len(documents)
+        for position, document in enumerate(documents, first):
+            try:
+                item = self._checked(position, document)
+            except (DocumentError, ScopeError) as error:
+                refusals.note(position, _usable_id(document), error)
+            else:
+                prepared.append(item)
+        prepared = self._passing(prepared, self._check_by_store)
+        prepared = self._check_given(prepared)
+        refusals.settle(len(documents))
         return prepared
 
-    def _check_given(self, prepared: Iterable[Prepared]) -> None:
+    def _checked(self, position: int, document: Document) -> Prepared:
+        document = checked_document(document)
+        item = Prepared(position, document, settled_metadata(document))
+        if self._scope is not None:
+            item.metadata = self._scope.admitted(item.metadata, item.id)
+        self._limits.check(item)
+        return item
+
+    def _check_by_store(self, items: Sequence[Prepared]) -> None:
+        self._store._ask("add", self._store._check_documents, items)
+
+    def _passing(
+        self, items: list[Prepared], check: Callable[[Sequence[Prepared]], object]
+    ) -> list[Prepared]:
+        """The documents that pass a check, which stops at the first that does not."""
+        if not items:
+            return items
+        before = [item.metadata for item in items]
+        try:
+            check(items)
+        except DocumentError:
+            for item, metadata in zip(items, before, strict=True):
+                item.metadata = metadata
+        else:
+            return items
+        passing: list[Prepared] = []
+        for item in items:
+            try:
+                check([item])
+            except DocumentError as error:
+                self._refusals.note(item.position, item.id, error)
+            else:
+                passing.append(item)
+        if len(passing) == len(items):
+            check(items)  # It is about several of them, and raises again.
+        return passing
+
+    def _check_given(self, prepared: list[Prepared]) -> list[Prepared]:
         """Check the vectors that came with the documents against each other and the store."""
-        expected = self._expected
         given = [item for item in prepared if item.document.embedding is not None]
+        if not given:
+            return prepared
+        expected = self._expected
+        fitting: list[Prepared] = []
+        refused: set[int] = set()
         for item in given:
             assert item.document.embedding is not None
             length = len(item.document.embedding)
-            if length != expected:
-                check_dimension(length, expected, f"document {shown_id(item.id)}")
-                expected = length
-        if given:
-            self._expected = expected
-            self._store._check_dimension_limit(expected)
+            try:
+                if length != expected:
+                    check_dimension(length, expected, f"document {shown_id(item.id)}")
+                    expected = length
+            except DimensionMismatchError as error:
+                self._refuse(item, error, refused)
+            else:
+                fitting.append(item)
+        self._store._check_dimension_limit(expected)
         if self._store.metric == "cosine":
-            for part in _chunks(given, WRITE_BATCH):
-                zero = _first_zero(_stacked(part))
-                if zero is not None:
-                    raise DocumentError(_zero(part[zero].id), document_id=part[zero].id)
+            from vecstore.vectors import rows_of_zeros
+
+            for part in _chunks(fitting, WRITE_BATCH):
+                for row in rows_of_zeros(_stacked(part)):
+                    item = part[row]
+                    zero = DocumentError(_zero(item.id), document_id=item.id)
+                    self._refuse(item, zero, refused)
+        self._expected = expected
+        return [item for item in prepared if item.position not in refused]
+
+    def _refuse(self, item: Prepared, error: VecstoreError, refused: set[int]) -> None:
+        self._refusals.note(item.position, item.id, error)
+        refused.add(item.position)
+
+    def _distinct(self, prepared: Sequence[Prepared], whole: bool) -> list[Prepared]:
+        """One document an id, as ``on_conflict`` chooses.
+
+        Raises:
+            DuplicateDocumentError: With ``"error"``, for an id that this call brought before.
+        """
+        chosen: dict[str, Prepared] = {}
+        if self._call.on_conflict == "replace":
+            chosen = {item.id: item for item in prepared}
+            return list(chosen.values())
+        repeated: dict[str, None] = {}
+        for item in prepared:
+            if item.id in self._seen or chosen.setdefault(item.id, item) is not item:
+                repeated[item.id] = None
+        if repeated and self._call.on_conflict == "error":
+            raise repeated_error(list(repeated))
+        if not whole:
+            self._seen.update(chosen)
+        return list(chosen.values())
 
     def _without_stored(self, prepared: list[Prepared]) -> list[Prepared]:
         """What is left to embed and write, as far as that can be known before.
@@ -230,36 +325,81 @@ class Ingest:
     # --- batches ----------------------------------------------------------------------------
 
     def _plan(self, prepared: Sequence[Prepared]) -> list[Sequence[Prepared]]:
-        """Cut the window: documents that bring their vectors first, then those to embed."""
+        """Cut the window: texts without a word first, then what has a vector, then the rest.
+
+        Many embedders have no vector for a blank text, or fail on it: that shows before the first
+        write, and for all of them at once.
+        """
         given: list[Prepared] = []
+        blank: list[Prepared] = []
         texts: list[Prepared] = []
         for item in prepared:
-            (texts if item.document.embedding is None else given).append(item)
-        if texts and self._store._bound_embedder is None:
+            if item.document.embedding is not None:
+                given.append(item)
+            else:
+                (blank if _is_blank(item.text) else texts).append(item)
+        if (blank or texts) and self._store._bound_embedder is None:
             raise ConfigurationError(
-                f"document {shown_id(texts[0].id)} has no embedding and this store has no "
-                "embedder; make the store with embedder=..., or give each document its embedding"
+                f"document {shown_id((blank or texts)[0].id)} has no embedding and this store has "
+                "no embedder; make the store with embedder=..., or give each document its embedding"
             )
-        return [
-            *_chunks(given, WRITE_BATCH),
-            *(self._store.batching.split(texts) if texts else ()),
-        ]
+        first, rest = self._split(blank), self._split(texts)
+        self._refusals.settle(len(prepared))
+        return [*first, *_chunks(given, WRITE_BATCH), *rest]
 
-    def _vectors(self, batch: Sequence[Prepared]) -> Matrix:
+    def _split(self, texts: list[Prepared]) -> list[Sequence[Prepared]]:
+        """Cut into what the embedder gets at once; a text too long for that is refused."""
+        batches: list[Sequence[Prepared]] = []
+
+        def split(items: Sequence[Prepared]) -> None:
+            batches[:] = self._store.batching.split(items)
+
+        passing = self._passing(texts, split)
+        if len(passing) < len(texts):
+            batches.clear()
+            if passing:
+                split(passing)
+        return batches
+
+    def _vectors(self, batch: Sequence[Prepared]) -> tuple[Sequence[Prepared], Matrix]:
+        """The vectors of a batch, and the documents that have one."""
+        from vecstore.vectors import rows_not_finite, rows_of_zeros
+
         if batch[0].document.embedding is not None:
-            return _stacked(batch)
-        matrix = self._store._embed_documents(batch, self._expected)
+            return batch, _stacked(batch)
+        try:
+            matrix = self._store._embed_documents(batch, self._expected)
+        except EmbeddingError as error:
+            if not _is_blank(batch[0].text):
+                raise
+            for item in batch:
+                self._lose(item, _blank_text(item.id, error))
+            self._refusals.settle(len(batch))
+            return (), _stacked(())
         self._store._check_dimension_limit(matrix.shape[1])
+        faults = {
+            row: "the embedder returned NaN or an infinity for document " + shown_id(batch[row].id)
+            for row in rows_not_finite(matrix)
+        }
         if self._store.metric == "cosine":
-            zero = _first_zero(matrix)
-            if zero is not None:
-                raise EmbeddingError(f"the embedder returned {_zero(batch[zero].id)}")
+            for row in rows_of_zeros(matrix):
+                faults[row] = f"the embedder returned {_zero(batch[row].id)}"
         self._expected = matrix.shape[1]
-        return matrix
+        if not faults:
+            return batch, matrix
+        for row in sorted(faults):
+            self._lose(batch[row], EmbeddingError(faults[row]))
+        self._refusals.settle(len(batch))
+        rows = [row for row in range(len(batch)) if row not in faults]
+        return [batch[row] for row in rows], matrix[rows]
+
+    def _lose(self, item: Prepared, error: EmbeddingError) -> None:
+        self._refusals.note(item.position, item.id, error)
+        self._unembedded.add(item.id)
 
     def _parts(self, batch: Sequence[Prepared], vectors: Matrix) -> Iterator[Batch]:
         """Cut to what the engine takes at once."""
-        size = self._store.capabilities.max_batch or len(batch)
+        size = self._store.capabilities.max_batch or len(batch) or 1
         for start in range(0, len(batch), size):
             chosen = batch[start : start + size]
             yield Batch(
@@ -291,15 +431,14 @@ class RecordLimits:
         if limits.max_metadata_bytes is not None:
             self._checks.append(lambda item: self.check_size(item.metadata, item.id))
 
-    def check(self, prepared: Collection[Prepared]) -> None:
-        """Refuse the first document past a limit.
+    def check(self, item: Prepared) -> None:
+        """Refuse a document past a limit.
 
         Raises:
             DocumentError: Naming the document and the limit.
         """
         for check in self._checks:
-            for item in prepared:
-                check(item)
+            check(item)
 
     def _text(self, item: Prepared) -> None:
         limit = self._capabilities.max_text_bytes
@@ -453,10 +592,19 @@ def _stacked(items: Sequence[Prepared]) -> Matrix:
     return np.array([item.document.embedding for item in items], dtype=np.float32)
 
 
-def _first_zero(matrix: Matrix) -> int | None:
-    from vecstore.vectors import first_zero
+def _usable_id(document: Document) -> str | None:
+    id: object = document.id
+    return id if isinstance(id, str) and id else None
 
-    return first_zero(matrix)
+
+def _is_blank(text: str) -> bool:
+    return not text or text.isspace()
+
+
+def _blank_text(id: str, error: EmbeddingError) -> EmbeddingError:
+    blank = EmbeddingError(f"document {shown_id(id)} has a blank text, and {error}")
+    blank.__cause__ = error.__cause__
+    return blank
 
 
 def _zero(id: str) -> str:

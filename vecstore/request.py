@@ -33,8 +33,8 @@ class SearchRequest:
 
     Raises:
         TypeError: For an argument of a wrong type, both or neither of ``query`` and ``vector``.
-        ValueError: For a negative ``top_k`` or ``offset``, a ``threshold`` of NaN, or a vector that
-            is none.
+        ValueError: For a blank query, a negative ``top_k`` or ``offset``, a ``threshold`` of NaN,
+            or a vector that is none.
         FilterSyntaxError: For a filter text that cannot be read.
 
     Example:
@@ -62,6 +62,11 @@ class SearchRequest:
         if self.query is not None and not isinstance(self.query, str):
             raise TypeError(
                 f"query is a text, not {_a(self.query)}; a vector goes to search(vector=...)"
+            )
+        if isinstance(self.query, str) and (not self.query or self.query.isspace()):
+            raise ValueError(
+                "the query is blank: there is nothing to look for; to read documents without "
+                "searching, write store.get(filter=...)"
             )
         if self.vector is not None:
             put(self, "vector", _query_vector(self.vector))

@@ -16,7 +16,7 @@ from vecstore.calls import (
     SearchCall,
     UpdateMetadataCall,
 )
-from vecstore.capabilities import OnConflict
+from vecstore.capabilities import OnConflict, OnError
 from vecstore.document import Document
 from vecstore.embedding import EmbedderInput
 from vecstore.errors import ConfigurationError
@@ -71,6 +71,7 @@ class VectorStore(StoreOperations):
         documents: Iterable[Document],
         *,
         on_conflict: OnConflict = "replace",
+        on_error: OnError = "raise",
         progress: Progress | None = None,
     ) -> list[str]:
         """Store documents; those without an embedding are embedded.
@@ -85,14 +86,19 @@ class VectorStore(StoreOperations):
                 call: ``"replace"`` the whole document, so that the last one stays; ``"skip"`` it
                 without embedding it, so that the first one stays; or raise an ``"error"`` before
                 anything is embedded or written.
+            on_error: What to do about documents that cannot be stored, by their metadata, text,
+                vector, or what the embedder makes of them: ``"raise"``, or ``"skip"`` them, which a
+                :class:`~vecstore.SkippedDocumentsWarning` at the end tells. A failure of the
+                embedder or the backend, and a document outside of a scope, always raise.
             progress: Called after each batch with the documents done so far and their number
                 (None for an iterator).
 
         Returns:
-            The id of each document given, in order.
+            The id of each document given, in order; of those that were left out, none.
 
         Raises:
-            DocumentError: If a document cannot be stored as it is; nothing was written.
+            DocumentError: If documents cannot be stored as they are; nothing was written. Its
+                ``faulty_ids`` are those of all of them.
             DimensionMismatchError: If a vector is not as long as the store's.
             EmbeddingError: If the embedder fails or returns unusable vectors.
             DuplicateDocumentError: With ``on_conflict="error"``. Only of an iterator, or where
@@ -102,7 +108,7 @@ class VectorStore(StoreOperations):
             Each of them carries ``stored_ids`` and ``failed_ids``: of an iterator, the failed are
             those of the window at work.
         """
-        return self._execute(AddCall.read(documents, on_conflict, progress))
+        return self._execute(AddCall.read(documents, on_conflict, on_error, progress))
 
     @overload
     def search(self, query: SearchRequest, /) -> list[Document]: ...

@@ -65,16 +65,26 @@ def to_matrix(value: Any) -> Matrix:
     return np.ascontiguousarray(matrix)
 
 
+def rows_not_finite(matrix: Matrix) -> list[int]:
+    """The rows that hold NaN or an infinity."""
+    finite = np.isfinite(matrix)
+    return [] if finite.all() else np.flatnonzero(~finite.all(axis=1)).tolist()
+
+
 def first_not_finite(matrix: Matrix) -> int | None:
     """The first row that holds NaN or an infinity."""
-    finite = np.isfinite(matrix)
-    return None if finite.all() else int(np.argmin(finite.all(axis=1)))
+    return next(iter(rows_not_finite(matrix)), None)
+
+
+def rows_of_zeros(matrix: Matrix) -> list[int]:
+    """The rows that are all zeros."""
+    nonzero = matrix.any(axis=1)
+    return [] if nonzero.all() else np.flatnonzero(~nonzero).tolist()
 
 
 def first_zero(matrix: Matrix) -> int | None:
     """The first row that is all zeros."""
-    nonzero = matrix.any(axis=1)
-    return None if nonzero.all() else int(np.argmin(nonzero))
+    return next(iter(rows_of_zeros(matrix)), None)
 
 
 def _float32(value: Any) -> NDArray[np.float32]:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import gc
 import random
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,9 +24,11 @@ from vecstore import (
     EmbeddingError,
     F,
     SimpleVectorStore,
+    SkippedDocumentsWarning,
     StoreCapabilities,
     TokenBatching,
 )
+from vecstore.document import stored_document
 
 Make = Callable[..., Any]
 
@@ -132,6 +136,148 @@ def test_texts_without_an_embedder(make: Make) -> None:
     with pytest.raises(ConfigurationError, match=r"'b'.*embedder"):
         store.add([Document("", id="a", embedding=[1, 2]), Document("x", id="b")])
     assert store.count() == 0
+
+
+# --- documents that cannot be stored ----------------------------------------------------------
+
+
+def spoiled(count: int, numbers: range) -> list[Document]:
+    """Documents of which some hold what cannot be stored."""
+    given = documents(count)
+    for number in numbers:
+        given[number].metadata["raw"] = b"x"
+    return given
+
+
+@pytest.mark.parametrize("wrap", [list, iter])
+def test_all_faults_of_metadata_come_in_one_error(make: Make, wrap: Any) -> None:
+    store = make(never)
+    with pytest.raises(DocumentError) as caught:
+        store.add(wrap(spoiled(900, range(7, 900, 3))))
+    assert str(caught.value) == (
+        "298 of 900 documents cannot be stored: 'd7', 'd10', 'd13' and 295 more; the first: "
+        "document 'd7' cannot be stored with the key raw: bytes cannot be stored or compared; "
+        'decode them to text, or encode them as base64; to store the others, write add(..., on_error="skip")'
+    )
+    assert (caught.value.document_id, caught.value.key) == ("d7", "raw")
+    assert caught.value.faulty_ids == [f"d{n}" for n in range(7, 900, 3)]
+    assert store.count() == 0
+
+
+def test_faults_of_several_checks_come_in_one_error() -> None:
+    store = MinimalStore(
+        never, dimension=4, capabilities=StoreCapabilities(max_text_bytes=10, max_id_bytes=9)
+    )
+    given = [
+        Document("good", id="good"),
+        Document("x", id="short", embedding=[1, 2]),
+        Document("x" * 11, id="text"),
+        Document("x", id="i" * 10),
+        Document("x", id="zeros", embedding=[0, 0, 0, 0]),
+        *spoiled(1, range(1)),
+    ]
+    with pytest.raises(DimensionMismatchError, match="5 of 6") as caught:
+        store.add(given)
+    assert caught.value.faulty_ids == [one.id for one in given[1:]]
+    assert store.calls == []
+
+
+def test_faults_that_the_backend_finds_come_in_one_error() -> None:
+    class Picky(MinimalStore):
+        def _check_documents(self, documents: Any) -> None:
+            for one in documents:
+                one.metadata = {**one.metadata, "checked": one.metadata.get("checked", 0) + 1}
+                if one.metadata.get("n", 0) % 2:
+                    raise DocumentError(f"{one.id} is odd", document_id=one.id)
+
+    store = Picky(letters)
+    with pytest.raises(DocumentError, match=r"4 of 9.*'d1', 'd3', 'd5' and 1 more.*d1 is odd"):
+        store.add(documents(9))
+    with pytest.warns(SkippedDocumentsWarning):
+        assert store.add(documents(9), on_error="skip") == ["d0", "d2", "d4", "d6", "d8"]
+    assert [one.metadata["checked"] for one in store.get()] == [1] * 5
+
+
+def test_a_fault_of_several_documents_together_is_told_as_it_is() -> None:
+    class AtMostTwo(MinimalStore):
+        def _check_documents(self, documents: Any) -> None:
+            if len(documents) > 2:
+                raise DocumentError("too many at once")
+
+    with pytest.raises(DocumentError, match=r"^too many at once$"):
+        AtMostTwo(letters).add(documents(3), on_error="skip")
+
+
+def test_texts_too_long_for_a_batch_are_all_named(make: Make) -> None:
+    batching = TokenBatching(4, reserve=0, count_tokens=len)
+    store = make(letters, batching=batching)
+    given = [Document("a" * length, id=f"t{length}") for length in range(1, 8)]
+    with pytest.raises(DocumentError, match=r"3 of 7.*'t5', 't6' and 't7'.*tokens"):
+        store.add(given)
+    assert store.count() == 0
+    with pytest.warns(SkippedDocumentsWarning, match="3 of 7"):
+        assert store.add(given, on_error="skip") == ["t1", "t2", "t3", "t4"]
+
+
+@pytest.mark.parametrize("wrap", [list, iter])
+def test_what_is_left_out_is_told_once_and_points_at_the_caller(make: Make, wrap: Any) -> None:
+    store = make(letters)
+    given = spoiled(2500, range(0, 2500, 500))
+    with pytest.warns(SkippedDocumentsWarning) as told:
+        added = store.add(wrap(given), on_error="skip")
+    assert added == [f"d{n}" for n in range(2500) if n % 500]
+    assert ids_of(store) == set(added)
+    (one,) = told
+    assert one.filename == __file__
+    assert "5 of 2,500 documents left out" in str(one.message)
+    assert one.message.ids == [f"d{n}" for n in range(0, 2500, 500)]
+    assert {error.key for error in one.message.errors} == {"raw"}
+
+
+def test_a_faulty_document_counts_as_not_given(make: Make) -> None:
+    store = make(letters)
+    for mode in ("replace", "skip", "error"):
+        bad = spoiled(1, range(1))[0]
+        good = Document("good", {"mode": mode}, id="d0")
+        for both in ([good, bad], [bad, good]):
+            with pytest.warns(SkippedDocumentsWarning):
+                assert store.add(both, on_conflict=mode, on_error="skip") == ["d0"]
+            assert store.get(["d0"]) == [good]
+            store.clear()
+
+
+def test_an_id_that_is_none_is_told_by_its_place(make: Make) -> None:
+    store = make(letters)
+    read = [stored_document(id, "x", {}) for id in ("", 7, ["a"])]  # type: ignore[arg-type]
+    with pytest.raises(DocumentError, match=r"3 of 5 documents.*: item 2, item 3 and item 4; the"):
+        store.add([*documents(2), *read])
+    with pytest.warns(SkippedDocumentsWarning, match="item 2, item 3 and item 4") as told:
+        assert store.add([*documents(2), *read], on_error="skip") == ["d0", "d1"]
+    assert told[0].message.ids == []
+
+
+def test_errors_that_are_kept_hold_no_document(make: Make) -> None:
+    class Odd:
+        pass
+
+    document = Document("x", id="x")
+    document.metadata["odd"] = Odd()
+    gone = weakref.ref(document.metadata["odd"])
+    with pytest.warns(SkippedDocumentsWarning) as told:
+        assert make(letters).add([document], on_error="skip") == []
+    (error,) = told[0].message.errors
+    assert error.key == "odd"
+    del document
+    gc.collect()
+    assert gone() is None
+
+
+def test_a_blank_text_does_not_spoil_a_batch(make: Make) -> None:
+    counting = Counting()
+    store = make(counting, batching=CountBatching(2))
+    given = [Document(text, id=f"d{n}") for n, text in enumerate(["a", "", "b", " ", "c"])]
+    assert store.add(given) == ["d0", "d1", "d2", "d3", "d4"]
+    assert counting.batches == [["", " "], ["a", "b"], ["c"]]
 
 
 # --- duplicates and conflicts -----------------------------------------------------------------

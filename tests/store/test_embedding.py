@@ -25,6 +25,7 @@ from vecstore import (
     DocumentError,
     Embedder,
     EmbeddingError,
+    SimpleVectorStore,
     TokenBatching,
 )
 from vecstore import embedding as embedding_module
@@ -111,8 +112,10 @@ def test_numbers_that_are_not_finite_name_the_document(number: float) -> None:
         vectors[1][2] = number
         return vectors
 
+    store = SimpleVectorStore(answering(change))
     with pytest.raises(EmbeddingError, match="'bb'"):
-        BoundEmbedder(answering(change)).documents(DOCUMENTS, None)
+        store.add(DOCUMENTS)
+    assert store.count() == 0
 
 
 def test_a_query_vector_is_checked_as_well() -> None:

@@ -16,6 +16,7 @@ from vecstore.testing.store_suite.metadata import Metadata
 from vecstore.testing.store_suite.paging import Paging
 from vecstore.testing.store_suite.persistent import PersistentStoreTests
 from vecstore.testing.store_suite.reading import Reading
+from vecstore.testing.store_suite.refusing import Refusing
 from vecstore.testing.store_suite.scopes import Scopes
 from vecstore.testing.store_suite.searching import Searching
 from vecstore.testing.store_suite.threads import Threads
@@ -33,6 +34,7 @@ __all__ = [
 
 class StoreSuite(
     Adding,
+    Refusing,
     Ids,
     Metadata,
     Searching,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,7 +11,16 @@ import numpy as np
 
 from tests.store.conformance.broken.registry import caught_by
 from tests.store.conformance.limited import FLAT, check_flat
-from vecstore import Batch, Document, DuplicateDocumentError, Selection, SimpleVectorStore
+from vecstore import (
+    Batch,
+    DimensionMismatchError,
+    Document,
+    DuplicateDocumentError,
+    ScopeError,
+    Selection,
+    SimpleVectorStore,
+    SkippedDocumentsWarning,
+)
 from vecstore.document import stored_document
 
 
@@ -171,6 +181,79 @@ class QuotesTheProvider(SimpleVectorStore):
         except Exception as error:
             error.args = (f"{error}: {error.__cause__}",)
             raise
+
+
+# --- documents that cannot be stored ----------------------------------------------------------
+
+
+@caught_by("test_all_that_cannot_be_stored_are_named_at_once[list]")
+class NamesOnlyTheFirst(SimpleVectorStore):
+    def add(self, documents: Any, **options: Any) -> list[str]:
+        try:
+            return super().add(documents, **options)
+        except Exception as error:
+            error.faulty_ids = error.faulty_ids[:1]  # type: ignore[attr-defined]
+            raise
+
+
+@caught_by("test_skip_stores_the_others_and_tells[list]")
+class SkipsInSilence(SimpleVectorStore):
+    def add(self, documents: Any, **options: Any) -> list[str]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return super().add(documents, **options)
+
+
+@caught_by("test_where_warnings_are_errors_skipping_ends_with_one_of_the_library")
+class LetsItsWarningOut(SimpleVectorStore):
+    def add(self, documents: Any, **options: Any) -> list[str]:
+        try:
+            return super().add(documents, **options)
+        except DimensionMismatchError as error:
+            raise SkippedDocumentsWarning(str(error)) from None
+
+
+@caught_by("test_blank_texts_that_the_embedder_cannot_take[NaN]")
+class EmbedsInTheOrderGiven(SimpleVectorStore):
+    def add(self, documents: Any, **options: Any) -> list[str]:
+        given = list(documents)
+        added: list[str] = []
+        for start in range(0, len(given), 4):
+            added += super().add(given[start : start + 4], **options)
+        return added
+
+
+@caught_by("test_a_vector_that_is_none_leaves_its_document_out")
+class LeavesTheBatchOut(SimpleVectorStore):
+    def _embed_documents(self, documents: Sequence[Any], dimension: int | None) -> Any:
+        vectors = super()._embed_documents(documents, dimension)
+        if not np.isfinite(vectors).all():
+            vectors[:] = np.nan
+        return vectors
+
+
+@caught_by("test_skipping_does_not_pass_over_the_scope")
+class SkipsWhatBelongsToOthers(SimpleVectorStore):
+    def scoped(self, scope: Any) -> Any:
+        view = super().scoped(scope)
+        inner = view.add
+
+        def add(documents: Any, **options: Any) -> list[str]:
+            try:
+                return inner(documents, **options)
+            except ScopeError:
+                return []
+
+        view.add = add  # type: ignore[method-assign,assignment]
+        return view
+
+
+@caught_by("test_a_blank_query_is_refused[a space]")
+class FindsNothingForABlankQuery(SimpleVectorStore):
+    def search(self, query: Any = None, **options: Any) -> list[Document]:
+        if isinstance(query, str) and not query.strip():
+            return []
+        return super().search(query, **options)
 
 
 # --- metadata, texts, ids ---------------------------------------------------------------------

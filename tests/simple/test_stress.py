@@ -29,7 +29,6 @@ def test_everything_at_once_on_a_file(tmp_path: Path) -> None:
     everything_at_once(lambda: open_store(f"memory:{tmp_path}/kb.json", dimension=DIMENSION), 0.4)
 
 
-@pytest.mark.xfail(reason="a write is not one assignment yet", strict=False)
 def test_interrupted() -> None:
     assert interrupted(open_memory, add_and_change, times=60) > 10
 
@@ -45,7 +44,6 @@ def test_everything_at_once_for_a_minute(tmp_path: Path) -> None:
 
 
 @pytest.mark.heavy
-@pytest.mark.xfail(reason="a write is not one assignment yet", strict=False)
 def test_interrupted_ten_thousand_times() -> None:
     assert interrupted(open_memory, add_and_change, times=10_000, check_each=10) > 3_000
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -230,7 +231,7 @@ def test_a_store_whose_file_cannot_be_saved_stays_open(tmp_path: Path) -> None:
     store = open_store(f"memory:{tmp_path}/folder/kb.json")
     assert isinstance(store, SimpleVectorStore)
     store.add([DOCUMENT])
-    (tmp_path / "folder").rmdir()
+    shutil.rmtree(tmp_path / "folder")
     with pytest.raises(StoreFileError):
         store.close()
     store.save(tmp_path / "rescued.json")

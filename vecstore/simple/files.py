@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import os
-import secrets
 import stat
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
+from functools import partial
 from typing import Any, Protocol
 
 from vecstore.errors import StoreFileError
+from vecstore.simple.locks import COPY, FileOwner, not_owned, remove_left_over, temporary_file
 
 
 class Readable(Protocol):
@@ -65,14 +66,20 @@ def as_bytes(data: Any) -> bytes:
         raise StoreFileError("the text holds a lone surrogate; it is not a saved store") from None
 
 
-def write_target(target: Target, pieces: Iterable[bytes]) -> None:
+def write_target(target: Target, pieces: Iterable[bytes], owner: FileOwner | None = None) -> None:
     """Write pieces one after the other; a path changes at the end, in one step.
 
+    Args:
+        target: A path, or a file that is open for writing.
+        pieces: What to write.
+        owner: The right to write a file, of the store that saves.
+
     Raises:
-        StoreFileError: If that fails; a file that was at the path is still there, unchanged.
+        StoreFileError: If that fails, or the path belongs to another store that is open; a file
+            that was at the path is still there, unchanged.
     """
     if isinstance(target, str | os.PathLike):
-        _replace_file(os.fspath(target), pieces)
+        _replace_file(os.fspath(target), pieces, owner)
         return
     if not hasattr(target, "write"):
         raise TypeError(f"a path or an open file is needed, not {type(target).__name__}")
@@ -81,41 +88,68 @@ def write_target(target: Target, pieces: Iterable[bytes]) -> None:
         target.write(piece.decode("utf-8") if as_text else piece)
 
 
-def _replace_file(path: str, pieces: Iterable[bytes]) -> None:
+def check_writable(path: str) -> None:
+    """Refuse early what saving to a path would fail at.
+
+    Raises:
+        StoreFileError: If the folder or the file cannot be written to, with the reason.
+    """
+    target = os.path.realpath(path)
+    folder = os.path.dirname(target)
+    try:
+        _status_of(target, path)
+        if not os.access(folder, os.W_OK):
+            raise StoreFileError(
+                f"{path!r} cannot be written: nothing can be written to the folder {folder!r}"
+            )
+    except StoreFileError as error:
+        raise StoreFileError(f"{error}; {COPY}") from None
+
+
+def _replace_file(path: str, pieces: Iterable[bytes], owner: FileOwner | None) -> None:
     """Write a new file beside the old one, see it to the disk, and put it in its place.
 
     Whoever reads the path meanwhile, and whoever reads it after the process or the machine died
     on the way, finds the old file or the new one, whole. A link is followed, not replaced.
     """
     target = os.path.realpath(path)
-    folder, base = os.path.split(target)
-    before = _status_of(target, path)
-    # Two writers, even two threads of one process, never share a temporary file.
-    temporary = os.path.join(folder, f".{base[:100]}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    free = nullcontext if owner is not None and owner.owns(target) else partial(not_owned, target)
+    with free():
+        before = _status_of(target, path)
+    remove_left_over(target)
     try:
-        descriptor = os.open(temporary, flags, 0o666)  # less what the umask takes away
+        temporary = temporary_file(target)
     except OSError as error:
+        folder = os.path.dirname(target)
         raise StoreFileError(f"{path!r} cannot be written: {_reason(error, folder)}") from error
     try:
-        with open(descriptor, "wb", buffering=1 << 20) as file:
+        try:
+            descriptor = temporary.descriptor
             if before is not None:
                 _take_over(descriptor, before)
             for piece in pieces:
-                file.write(piece)
-            file.flush()
+                _write_all(descriptor, piece)
             os.fsync(descriptor)
-        os.replace(temporary, target)
-    except BaseException as error:
-        with suppress(OSError):
-            os.unlink(temporary)
-        if isinstance(error, OSError):
-            raise StoreFileError(
-                f"{path!r} cannot be written: {_reason(error, path)}; what was there before is "
-                "unchanged"
-            ) from error
-        raise
-    _sync_folder(folder)
+            with free():
+                os.replace(temporary.path, target)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary.path)
+            raise
+        finally:
+            temporary.close()
+    except OSError as error:
+        raise StoreFileError(
+            f"{path!r} cannot be written: {_reason(error, path)}; what was there before is "
+            "unchanged"
+        ) from error
+    _sync_folder(os.path.dirname(target))
+
+
+def _write_all(descriptor: int, piece: bytes) -> None:
+    rest = memoryview(piece)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
 
 
 def _status_of(target: str, path: str) -> os.stat_result | None:

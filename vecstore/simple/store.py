@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 import numpy as np
 
+from vecstore import process
 from vecstore.calls import Batch, Selection
 from vecstore.capabilities import Metric, StoreCapabilities
 from vecstore.conflicts import duplicates_error
@@ -18,7 +20,15 @@ from vecstore.filter.ast import Expression
 from vecstore.hooks import changed
 from vecstore.operations import CommonOptions
 from vecstore.scope import id_outside
-from vecstore.simple.files import Source, Target, as_bytes, read_source, write_target
+from vecstore.simple.files import (
+    Source,
+    Target,
+    as_bytes,
+    check_writable,
+    read_source,
+    write_target,
+)
+from vecstore.simple.locks import FileOwner, remove_left_over
 from vecstore.simple.persistence import Contents, decoded, encoded
 from vecstore.simple.scoring import best, scores
 from vecstore.simple.table import Rows, Snapshot, Table
@@ -61,6 +71,10 @@ class SimpleVectorStore(VectorStore):
         ['second']
     """
 
+    _file: str | None = None
+    _owner: FileOwner | None = None
+    _inherited = False
+
     name: ClassVar[str] = "memory"
     capabilities: StoreCapabilities = StoreCapabilities(
         exact_topk=True,
@@ -88,8 +102,10 @@ class SimpleVectorStore(VectorStore):
         )
         self._metric_given = metric is not None
         self._table = Table(self._metric, dimension)
-        self._file: str | None = None
         self._saved_version = 0
+        """The state that the file holds which the store was opened from."""
+        self._kept_version = 0
+        """The state that was last saved anywhere."""
 
     @property
     def metric(self) -> Metric:
@@ -146,17 +162,24 @@ class SimpleVectorStore(VectorStore):
         """Write everything to one JSON file, while others may go on reading and writing the store.
 
         A path is replaced in one step, at the end: who reads it finds the old file or the new one,
-        whole, even when the process is killed or two of them save at once. Killed processes may
-        leave a file ``.*.tmp`` beside it.
+        whole, even when the process is killed or two of them save at once. What a killed process
+        left half-written beside the path is removed by the next save.
 
         Args:
             target: A path, or a file that is open for writing.
 
         Raises:
-            StoreFileError: If that fails; a file that was at the path is unchanged.
+            StoreFileError: If that fails, or if another store is open that was opened from this
+                path by :func:`~vecstore.open_store`; a file that was at the path is unchanged.
         """
         self._check_open()
-        write_target(target, encoded(self._table.snapshot))
+        snapshot = self._table.snapshot
+        write_target(target, encoded(snapshot), self._owner)
+        self._kept_version = snapshot.version
+        owner = self._owner
+        if owner is not None and isinstance(target, str | os.PathLike):
+            if owner.owns(os.path.realpath(target)):
+                self._saved_version = snapshot.version
 
     def load(self, source: Source) -> Self:
         """Put what a file holds in the place of everything in this store.
@@ -173,7 +196,7 @@ class SimpleVectorStore(VectorStore):
         """
         self._check_open()
         data, name = read_source(source)
-        self._take(decoded(data, name), name)
+        self._ask("load", self._take, decoded(data, name), name)
         return self
 
     def to_json(self) -> str:
@@ -212,7 +235,7 @@ class SimpleVectorStore(VectorStore):
         )
 
     def _attach(self, path: str) -> None:
-        """Load a file when it is there, and save to it on ``close()``."""
+        """Load a file when it is there, and save to it on ``close()``; no other store may."""
         path = os.path.abspath(path)
         folder = os.path.dirname(path)
         if not os.path.isdir(folder):
@@ -220,20 +243,58 @@ class SimpleVectorStore(VectorStore):
                 f"the file {path!r} could not be saved: there is no folder {folder!r}; for a path "
                 "relative to the working directory write memory:path, without slashes before it"
             )
-        if os.path.exists(path):
-            self.load(path)
-        self._file = path
-        self._saved_version = self._table.snapshot.version
+        check_writable(path)
+        owner = FileOwner(path)
+        try:
+            remove_left_over(owner.path)
+            if os.path.exists(path):
+                self.load(path)
+            self._saved_version = self._kept_version = self._table.snapshot.version
+            self._file, self._owner = path, owner
+        except BaseException:
+            owner.release()
+            raise
 
     def _after_fork(self) -> None:
         # The documents are a copy already; only the lock may be held by a thread that is gone.
         self._table.after_fork()
-        # Two processes would save over each other: the file stays the parent's.
-        self._file = None
+        if self._owner is not None:
+            # Two processes would save over each other: the file stays the parent's.
+            self._owner = None
+            self._inherited = True
+            self._kept_version = self._table.snapshot.version
 
     def _close(self) -> None:
-        if self._file is not None and self._saved_version != self._table.snapshot.version:
-            write_target(self._file, encoded(self._table.snapshot))
+        if self._file is None:
+            return
+        snapshot = self._table.snapshot
+        if self._inherited:
+            if self._kept_version != snapshot.version:
+                raise StoreFileError(
+                    f"this process was forked from the one that {self._file!r} is open in, and has "
+                    "changed its copy of the store since; only the parent writes that file: "
+                    "save the copy to another path with save(path), or write in the parent"
+                )
+            return
+        if self._saved_version != snapshot.version:
+            write_target(self._file, encoded(snapshot), self._owner)
+            self._saved_version = snapshot.version
+        if self._owner is not None:
+            self._owner.release()
+
+    def __del__(self) -> None:
+        owner = self._owner
+        if owner is None or self._pid != process.pid:
+            return
+        if self._table.snapshot.version not in (self._saved_version, self._kept_version):
+            warnings.warn(
+                f"what was written to {self!r} is lost: it was opened from {self._file!r} and not "
+                "closed; with open_store(...) as store: ... closes it, which saves the file",
+                ResourceWarning,
+                stacklevel=2,
+                source=self,
+            )
+        owner.release()
 
     # --- the hooks ---------------------------------------------------------------------------
 

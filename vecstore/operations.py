@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
@@ -40,7 +39,7 @@ from vecstore.filter.ast import Expression
 from vecstore.filter.convert import Compiled
 from vecstore.filter.normalize import simplify
 from vecstore.guard import GuardedHooks
-from vecstore.hooks import id_parts
+from vecstore.hooks import changed, id_parts
 from vecstore.observation import (
     Observer,
     is_observed,
@@ -322,36 +321,23 @@ class StoreOperations(GuardedHooks):
         """
         if call.within is None:
             return call.filter
-        condition = Scope(call.within).condition_to_stay(call.set, call.unset)
+        scope = Scope(call.within)
+        condition = scope.condition_to_stay(call.set, call.unset)
         if condition is True:
             return call.filter
         if condition is False:
             raise leaves_scope()
-        filter = condition if call.filter is None else condition & call.filter
-        staying = replace(call, filter=filter)
-        if self._selected(call) != self._selected(staying):
-            raise leaves_scope()
+        for document in self._selected(call):
+            if not scope.keeps(changed(document.metadata, call.set, call.unset)):
+                raise leaves_scope()
         # Also where another writer changes a document in between, it cannot leave.
-        return filter
+        return condition if call.filter is None else condition & call.filter
 
-    def _selected(self, call: UpdateMetadataCall) -> int:
-        matches, filter = self._compiled(call.operation, call.filter, call.within)
-        if not matches:
-            return 0
+    def _selected(self, call: UpdateMetadataCall) -> Iterable[Document]:
         if call.ids is None:
-            return self._ask(call.operation, self._count, filter)
-        return sum(
-            len(
-                self._ask_all(
-                    call.operation,
-                    self._get,
-                    Selection(ids=ids, filter=filter),
-                    limit=None,
-                    include_embedding=False,
-                )
-            )
-            for ids in self._parts(call.ids)
-        )
+            return self._perform_scan(ScanCall(filter=call.filter, within=call.within))
+        ids = tuple(dict.fromkeys(call.ids))
+        return self._perform_get(GetCall(ids=ids, filter=call.filter, within=call.within))
 
     def _embed_documents(self, documents: Sequence[TextToEmbed], dimension: int | None) -> Matrix:
         """The vectors of a batch; the only way to the embedder besides :meth:`_embed_query`."""

@@ -8,7 +8,7 @@ from typing import Any
 from vecstore.document import shown_id
 from vecstore.errors import ScopeError
 from vecstore.filter.ast import Expression
-from vecstore.filter.evaluate import read_path
+from vecstore.filter.evaluate import matcher_of_every_element, read_path
 from vecstore.filter.normalize import fold_empty_list, simplify
 from vecstore.filter.op import Op
 from vecstore.filter.text import key_text
@@ -19,7 +19,13 @@ ScopeInput = FilterInput | Callable[[], FilterInput]
 
 
 class Scope:
-    """A filter that documents have to match.
+    """A filter that documents have to match, and every element of their lists with them.
+
+    A comparison with a list asks whether *some* element fits. Were a document admitted by that
+    alone, ``tenant: ["ours", "theirs"]`` would match the scopes of both. So a document is admitted
+    where the filter holds whichever element stands for each list under a key of the scope. A scope
+    that shares no value with this one, and does not ask one key for two values at once, then never
+    matches it: it would match one of these documents without lists, which are all in this scope.
 
     Args:
         filter: The filter.
@@ -37,6 +43,7 @@ class Scope:
         self._simple = simplify(filter)
         self._equalities = _equalities(self._simple)
         self.matches: Callable[[Mapping[str, Any]], bool] = filter.matcher()
+        self._admits: Callable[[Mapping[str, Any]], bool] = matcher_of_every_element(self._simple)
 
     def admitted(self, metadata: dict[str, Any], document_id: str) -> dict[str, Any]:
         """The metadata of a new document, with the keys that the scope determines.
@@ -53,9 +60,15 @@ class Scope:
                 metadata = stamped
             elif not _is_exactly(metadata, atom):
                 raise _foreign(document_id, path)
-        if not self.matches(metadata):
+        if not self._admits(metadata):
             raise _foreign(document_id, None)
         return metadata
+
+    def keeps(self, metadata: Mapping[str, Any]) -> bool:
+        """Whether a document of the scope may have this metadata after a change."""
+        return self._admits(metadata) and all(
+            _is_exactly(metadata, atom) for atom in self._equalities
+        )
 
     def condition_to_stay(self, set: Mapping[str, Any], unset: Iterable[str]) -> Expression | bool:
         """What a document of the scope has to match to stay in it when its metadata changes.
@@ -71,12 +84,14 @@ class Scope:
         touched = {*set, *unset}
         if isinstance(self._simple, bool):
             return self._simple
-        exact = {*self._equalities}
+        exact = self._equalities
 
         def decided(atom: Expression) -> bool | None:
             if atom.key.path[0] not in touched:
                 return fold_empty_list(atom)
-            return _is_exactly(set, atom) if atom in exact else atom.matches(set)
+            if atom in exact:
+                return _is_exactly(set, atom)
+            return matcher_of_every_element(atom)(set)
 
         # Without NOT, a filter says of each atom whether it holds, and only then is it true: an
         # atom that will hold is as good as TRUE, one that will not as FALSE.
@@ -136,7 +151,7 @@ def _foreign(document_id: str, path: tuple[str, ...] | None) -> ScopeError:
     if path is None:
         return ScopeError(
             f"document {shown_id(document_id)} does not belong to the scope of this store: its "
-            "metadata does not match the scope's filter"
+            "metadata does not match the scope's filter, with every element where it holds a list"
         )
     return ScopeError(
         f"document {shown_id(document_id)} has another value under {key_text(path)} than the scope "

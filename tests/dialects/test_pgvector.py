@@ -233,7 +233,7 @@ def test_a_null_column_is_a_document_without_keys(connection: Any) -> None:
 
 def comparisons(count: int) -> Expression:
     """As many orderings, of three parameters each."""
-    return Expression(Op.OR, *[Expression(Op.GT, Key("k"), Value(n)) for n in range(count)])
+    return Expression(Op.OR, *[Expression(Op.GT, Key(f"k{n}"), Value(n)) for n in range(count)])
 
 
 def test_no_more_parameters_than_the_protocol_counts() -> None:

@@ -488,12 +488,12 @@ SPEC: Table = [
         "pinecone": {'$and': [{'$or': [{'k': {'$ne': 'a'}}, {'k': {'$exists': False}}]}, {'n': {'$gt': 1}}]},
         "weaviate": And(lacks('["k"]="a"'), Condition('vecstore_n_number', 'GreaterThan', 'number', 1.0)),
     }),
-    ("(k == 'a' OR k == 'b') AND (n == 1 OR n == 2)", {
-        "pgvector": ('(("m" @> ANY($1::text[]::jsonb[]) OR "m" @> ANY($2::text[]::jsonb[])) AND ("m" @> ANY($3::text[]::jsonb[]) OR "m" @> ANY($4::text[]::jsonb[])))', [['{"k":"a"}', '{"k":["a"]}'], ['{"k":"b"}', '{"k":["b"]}'], ['{"n":1}', '{"n":[1]}'], ['{"n":2}', '{"n":[2]}']]),
-        "qdrant": {'must': [{'should': [{'key': 'k', 'match': {'value': 'a'}}, {'key': 'k', 'match': {'value': 'b'}}]}, {'should': [{'key': 'n', 'range': {'gte': 1, 'lte': 1}}, {'key': 'n', 'range': {'gte': 2, 'lte': 2}}]}]},
-        "milvus": r'((array_contains(t, "[\"k\"]=\"a\"") or array_contains(t, "[\"k\"]=\"b\"")) and (array_contains(t, "[\"n\"]=1") or array_contains(t, "[\"n\"]=2")))',
-        "pinecone": {'$and': [{'$or': [{'k': {'$eq': 'a'}}, {'k': {'$eq': 'b'}}]}, {'$or': [{'n': {'$eq': 1}}, {'n': {'$eq': 2}}]}]},
-        "weaviate": And(Or(has('["k"]="a"'), has('["k"]="b"')), Or(has('["n"]=1'), has('["n"]=2'))),
+    ("(k == 'a' OR l == 'b') AND (n == 1 OR o == 2)", {
+        "pgvector": ('(("m" @> ANY($1::text[]::jsonb[]) OR "m" @> ANY($2::text[]::jsonb[])) AND ("m" @> ANY($3::text[]::jsonb[]) OR "m" @> ANY($4::text[]::jsonb[])))', [['{"k":"a"}', '{"k":["a"]}'], ['{"l":"b"}', '{"l":["b"]}'], ['{"n":1}', '{"n":[1]}'], ['{"o":2}', '{"o":[2]}']]),
+        "qdrant": {'must': [{'should': [{'key': 'k', 'match': {'value': 'a'}}, {'key': 'l', 'match': {'value': 'b'}}]}, {'should': [{'key': 'n', 'range': {'gte': 1, 'lte': 1}}, {'key': 'o', 'range': {'gte': 2, 'lte': 2}}]}]},
+        "milvus": r'((array_contains(t, "[\"k\"]=\"a\"") or array_contains(t, "[\"l\"]=\"b\"")) and (array_contains(t, "[\"n\"]=1") or array_contains(t, "[\"o\"]=2")))',
+        "pinecone": {'$and': [{'$or': [{'k': {'$eq': 'a'}}, {'l': {'$eq': 'b'}}]}, {'$or': [{'n': {'$eq': 1}}, {'o': {'$eq': 2}}]}]},
+        "weaviate": And(Or(has('["k"]="a"'), has('["l"]="b"')), Or(has('["n"]=1'), has('["o"]=2'))),
     }),
     ("k != 'a' AND k IS NOT NULL", {
         "pgvector": ('(("m" @> ANY($1::text[]::jsonb[])) IS NOT TRUE AND coalesce("m" -> $2::text, \'null\'::jsonb) NOT IN (\'null\'::jsonb, \'[]\'::jsonb))', [['{"k":"a"}', '{"k":["a"]}'], 'k']),

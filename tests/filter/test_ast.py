@@ -239,4 +239,6 @@ class TestDepth:
         chain = Expression(Op.AND, *[F.a != number for number in range(5_000)])
         assert chain.matches({"a": -1})
         assert not chain.matches({"a": 4_999})
-        assert len(chain.normalize().operands) == 5_000
+        assert chain.normalize() == F.a.not_in(range(5_000))
+        mixed = Expression(Op.AND, *[F[f"a{number}"] != number for number in range(5_000)])
+        assert len(mixed.normalize().operands) == 5_000

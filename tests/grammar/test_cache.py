@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import threading
 import time
+import tracemalloc
 
 import pytest
 
-from vecstore import F, FilterSyntaxError, Limits, parse
+from vecstore import Expression, F, FilterSyntaxError, Key, Limits, Op, parse
 from vecstore.grammar import parser
-from vecstore.grammar.cache import MAX_BYTES, MAX_ENTRIES, TreeCache
+from vecstore.grammar.cache import MAX_BYTES, MAX_ENTRIES, TreeCache, tree_bytes
 
 TREE = F.a == 1
 
@@ -56,16 +59,60 @@ def test_entries_are_bounded_and_the_oldest_goes_first() -> None:
 
 
 def test_bytes_are_bounded() -> None:
-    size = sys.getsizeof("x" * 1_000)
+    size = sys.getsizeof("x" * 9_000) + tree_bytes(TREE)
     trees = TreeCache(max_bytes=5 * size)
     for number in range(20):
-        trees.put(number, "x" * 1_000, TREE)
+        trees.put(number, "x" * 9_000, TREE)
     assert [number for number in range(20) if trees.get(number) is TREE] == [15, 16, 17, 18, 19]
-    trees.put("wide", "\N{GRINNING FACE}" * 260, TREE)
+    trees.put("wide", "\N{GRINNING FACE}" * 2_300, TREE)
     assert trees.get("wide") is TREE
-    assert sum(trees.get(number) is TREE for number in range(20)) == 3
-    trees.put("large", "x" * 2_000, TREE)
+    assert sum(trees.get(number) is TREE for number in range(20)) == 4
+    trees.put("large", "x" * 15_000, TREE)
     assert trees.get("large") is None
+
+
+def test_a_tree_counts_with_what_it_holds() -> None:
+    chain = Expression(Op.OR, *[F[f"key{number}"] == number for number in range(1_000)])
+    listed = F.a.in_(range(1_000))
+    trees = TreeCache(max_bytes=4 * tree_bytes(chain))
+    trees.put("chain", "", chain)
+    assert trees.get("chain") is None
+    for number in range(100):
+        trees.put(number, "", listed)
+    assert sum(trees.get(number) is listed for number in range(100)) < 50
+    deep = Expression(Op.ISNULL, Key(*["a"] * 100_000))
+    trees.put("deep", "", deep)
+    assert trees.get("deep") is None
+
+
+def test_large_filters_are_not_hoarded() -> None:
+    """Different texts of the greatest length leave no more behind than the cache may hold."""
+    parser._trees.clear()
+    tracemalloc.start()
+    try:
+        for number in range(12):
+            comparisons = [f"key{number}x{index} == 1" for index in range(700)]
+            parse(" OR ".join(comparisons)).evaluate({})
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+        parser._trees.clear()
+    assert held < 1.5 * MAX_BYTES
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_has_a_lock_of_its_own() -> None:
+    with parser._trees._lock:  # as if another thread were inside at the moment of the fork
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            try:
+                parse("forked == 1")
+                os._exit(0 if len(parser._trees) == 1 else 2)
+            finally:
+                os._exit(1)
+        _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
 
 
 def test_the_parsers_own_cache_stays_within_its_bounds() -> None:

@@ -92,11 +92,25 @@ class Expression(Immutable):
         True
     """
 
-    __slots__ = ("_evaluator", "_hash", "_written", "op", "operands", "span")
+    __slots__ = (
+        "_evaluator",
+        "_hash",
+        "_written",
+        "from_outside",
+        "merged",
+        "op",
+        "operands",
+        "span",
+    )
 
     op: Op
     operands: tuple[Any, ...]
     span: Span | None
+    from_outside: bool
+    """Whether this comparison or null test was read from a text or a dict. Like the span it is kept
+    by rewrites, and left out of equality, hash, repr and the dict form."""
+    merged: tuple[Expression, ...]
+    """The atoms that a rewrite has put together in this one, as they were written."""
     _written: Op
     _hash: int | None
     _evaluator: Evaluator | None
@@ -117,10 +131,20 @@ class Expression(Immutable):
             checked = operands
         self._fill(op, checked, span, op)
 
-    def _fill(self, op: Op, operands: tuple[Any, ...], span: Span | None, written: Op) -> None:
+    def _fill(
+        self,
+        op: Op,
+        operands: tuple[Any, ...],
+        span: Span | None,
+        written: Op,
+        from_outside: bool = False,
+        merged: tuple[Expression, ...] = (),
+    ) -> None:
         put(self, "op", op)
         put(self, "operands", operands)
         put(self, "span", span)
+        put(self, "from_outside", from_outside)
+        put(self, "merged", merged)
         put(self, "_written", written)
         put(self, "_hash", None)
         put(self, "_evaluator", None)
@@ -301,12 +325,13 @@ class Expression(Immutable):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A flat list in children-first order: pickling never recurses into the tree.
-        flat: list[tuple[Op, Any, Span | None, Op]] = [
+        flat: list[_Flat] = [
             (
                 node.op,
                 len(node.operands) if node.op in LOGICAL else node.operands,
                 node.span,
                 node._written,
+                node.from_outside,
             )
             for node in _children_first(self)
         ]
@@ -314,11 +339,17 @@ class Expression(Immutable):
 
 
 def trusted(
-    op: Op, operands: tuple[Any, ...], span: Span | None = None, written: Op | None = None
+    op: Op,
+    operands: tuple[Any, ...],
+    span: Span | None = None,
+    written: Op | None = None,
+    *,
+    from_outside: bool = False,
+    merged: tuple[Expression, ...] = (),
 ) -> Expression:
     """Build a node whose operands are known to be right and spliced, without the checks."""
     node = Expression.__new__(Expression)
-    node._fill(op, operands, span, op if written is None else written)
+    node._fill(op, operands, span, op if written is None else written, from_outside, merged)
     return node
 
 
@@ -446,9 +477,12 @@ def _described(value: object) -> str:
     return f"a {type(value).__name__}"
 
 
-def _restore_expression(flat: list[tuple[Op, Any, Span | None, Op]]) -> Expression:
+_Flat = tuple[Op, Any, Span | None, Op, bool]
+
+
+def _restore_expression(flat: list[_Flat]) -> Expression:
     built: list[Expression] = []
-    for op, content, span, written in flat:
+    for op, content, span, written, from_outside in flat:
         if op in LOGICAL:
             operands = tuple(built[len(built) - content :])
             del built[len(built) - content :]
@@ -456,5 +490,6 @@ def _restore_expression(flat: list[tuple[Op, Any, Span | None, Op]]) -> Expressi
         else:
             node = Expression(op, *content, span=span)
         put(node, "_written", written)
+        put(node, "from_outside", from_outside)
         built.append(node)
     return built[0]

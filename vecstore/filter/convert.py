@@ -294,14 +294,29 @@ class FilterConverter(ABC, Generic[Part]):
                 del done[-count:]
                 done.append(self.all_of(parts) if op is Op.AND else self.any_of(parts))
                 continue
-            self._check_atom(node)
-            if op in NULL_TESTS:
-                done.append(self.null(node))
-            elif op in MEMBERSHIPS:
-                done.append(self.member(node))
-            else:
-                done.append(self.compare(node))
+            done.append(self._atom(node))
         return done[0]
+
+    def _atom(self, atom: Expression) -> Part:
+        try:
+            self._check_atom(atom)
+        except UnsupportedFilterError:
+            if not atom.merged:
+                raise
+            # As it was written, the engine may well answer it; if not, the place is the exact one.
+            return self._apart(atom)
+        if atom.op in NULL_TESTS:
+            return self.null(atom)
+        if atom.op in MEMBERSHIPS:
+            return self.member(atom)
+        return self.compare(atom)
+
+    def _apart(self, atom: Expression) -> Part:
+        parts = [self._atom(source) for source in atom.merged]
+        limit = self.capabilities.max_atoms
+        if limit is not None and len(parts) > limit:
+            raise self._too_many_atoms(atom, limit)
+        return self.any_of(parts) if atom.op is Op.IN else self.all_of(parts)
 
     def _check_size(self, root: Expression) -> None:
         limits = self.capabilities
@@ -324,11 +339,14 @@ class FilterConverter(ABC, Generic[Part]):
                 continue
             atoms += 1
             if limits.max_atoms is not None and atoms > limits.max_atoms:
-                raise self.refuse(
-                    node,
-                    f"it takes at most {limits.max_atoms:,} comparisons in a filter (max_atoms)",
-                    "use IN for many values of one key, or split the filter",
-                )
+                raise self._too_many_atoms(node, limits.max_atoms)
+
+    def _too_many_atoms(self, atom: Expression, limit: int) -> UnsupportedFilterError:
+        return self.refuse(
+            atom,
+            f"it takes at most {limit:,} comparisons in a filter (max_atoms)",
+            "use IN for many values of one key, or split the filter",
+        )
 
     def _check_atom(self, atom: Expression) -> None:
         self._check_key(atom, atom.key)

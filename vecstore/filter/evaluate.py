@@ -8,8 +8,9 @@ FALSE exactly where its negation matches, and UNKNOWN where neither matches.
 
 from __future__ import annotations
 
-import operator
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
+from operator import ge, gt, le, lt
 from typing import Any
 
 from vecstore.errors import DocumentError
@@ -29,24 +30,46 @@ _PLAIN = frozenset({bool, int, str, dict, type(None)})
 class Evaluator:
     """A filter compiled for evaluation."""
 
-    __slots__ = ("_expression", "_negative", "_positive")
+    __slots__ = ("_expression", "_negative", "matches")
+
+    matches: Test
+    """Whether the filter is TRUE on a document with this metadata."""
 
     def __init__(self, expression: Expression) -> None:
         self._expression = expression
-        self._positive = _program(simplify(expression))
-        self._negative: bool | list[tuple[Test, int, int]] | None = None
-
-    def matches(self, metadata: Mapping[str, Any]) -> bool:
-        """Whether the filter is TRUE."""
-        return _run(self._positive, metadata)
+        self.matches = _decided(simplify(expression), _reader, any)
+        self._negative: Test | None = None
 
     def evaluate(self, metadata: Mapping[str, Any]) -> bool | None:
         """TRUE, FALSE, or None for UNKNOWN."""
-        if _run(self._positive, metadata):
+        if self.matches(metadata):
             return True
         if self._negative is None:
-            self._negative = _program(simplify(trusted(Op.NOT, (self._expression,))))
-        return False if _run(self._negative, metadata) else None
+            negation = trusted(Op.NOT, (self._expression,))
+            self._negative = _decided(simplify(negation), _reader, any)
+        return False if self._negative(metadata) else None
+
+
+def stored_matcher(expression: Expression) -> Test:
+    """What ``expression.matcher()`` gives, for metadata that a document holds already.
+
+    Values are taken as they stand, without being read as a document would hold them.
+    """
+    return _decided(simplify(expression), _stored_reader, any)
+
+
+def matcher_of_every_element(expression: Expression | bool) -> Test:
+    """A function that tells whether the filter holds whichever element stands for each list.
+
+    Where it says yes of a document, the filter is TRUE on the document itself and on each one that
+    has, in the place of every list under a key of the filter, any one element of that list: every
+    comparison it relies on holds for all elements, and a filter without NOT stays true while its
+    comparisons do.
+
+    Args:
+        expression: What :func:`~vecstore.filter.normalize.simplify` returned.
+    """
+    return _decided(expression, _stored_reader, all)
 
 
 def read_path(metadata: Mapping[str, Any], path: tuple[str, ...]) -> Any:
@@ -77,6 +100,26 @@ def read_path(metadata: Mapping[str, Any], path: tuple[str, ...]) -> Any:
         ) from None
 
 
+def _reader(path: tuple[str, ...]) -> Reader:
+    return lambda metadata: read_path(metadata, path)
+
+
+def _stored_reader(path: tuple[str, ...]) -> Reader:
+    if len(path) == 1:
+        (name,) = path
+        return lambda metadata: metadata.get(name)
+
+    def read(metadata: Mapping[str, Any]) -> Any:
+        value: Any = metadata
+        for name in path:
+            if not isinstance(value, Mapping):
+                return None
+            value = value.get(name)
+        return value
+
+    return read
+
+
 def _no_metadata(value: object) -> TypeError:
     remedy = "; pass its .metadata" if hasattr(value, "metadata") else ""
     return TypeError(
@@ -84,24 +127,64 @@ def _no_metadata(value: object) -> TypeError:
     )
 
 
-def _run(program: bool | list[tuple[Test, int, int]], metadata: Mapping[str, Any]) -> bool:
-    if isinstance(program, bool):
-        return program
-    position = 0
-    while position >= 0:
-        test, on_true, on_false = program[position]
-        position = on_true if test(metadata) else on_false
-    return position == _ACCEPT
+Readers = Callable[[tuple[str, ...]], Reader]
+OfElements = Callable[[Any], bool]
+"""``any`` or ``all``: how many elements of a list have to equal a literal."""
 
 
-def _program(expression: Expression | bool) -> bool | list[tuple[Test, int, int]]:
+def _decided(expression: Expression | bool, reader: Readers, elements: OfElements) -> Test:
+    """One function that decides the whole filter."""
+    if isinstance(expression, bool):
+        verdict = expression
+        return lambda metadata: verdict
+    if expression.op not in LOGICAL:
+        return _atom_test(expression, reader, elements)
+    if not any(child.op in LOGICAL for child in expression.operands):
+        tests = [_atom_test(child, reader, elements) for child in expression.operands]
+        return _all_of(tests) if expression.op is Op.AND else _any_of(tests)
+    program = _program(expression, reader, elements)
+
+    def run(metadata: Mapping[str, Any]) -> bool:
+        position = 0
+        while position >= 0:
+            test, on_true, on_false = program[position]
+            position = on_true if test(metadata) else on_false
+        return position == _ACCEPT
+
+    return run
+
+
+def _all_of(tests: list[Test]) -> Test:
+    def run(metadata: Mapping[str, Any]) -> bool:
+        # A generator inside all() costs more than most tests.
+        for test in tests:
+            if test(metadata):
+                continue
+            return False
+        return True
+
+    return run
+
+
+def _any_of(tests: list[Test]) -> Test:
+    def run(metadata: Mapping[str, Any]) -> bool:
+        for test in tests:
+            if not test(metadata):
+                continue
+            return True
+        return False
+
+    return run
+
+
+def _program(
+    expression: Expression, reader: Readers, elements: OfElements
+) -> list[tuple[Test, int, int]]:
     """Lay the atoms out so that each knows where evaluation goes on after either outcome.
 
     The list is filled from the last atom to the first, since a jump goes to the right
     neighbour: positions are counted from the end until the finished list is turned round.
     """
-    if isinstance(expression, bool):
-        return expression
     placed: list[tuple[Test, int, int]] = []
     frames: list[tuple[Op, list[Expression], int, int]] = []
     node, on_true, on_false = expression, _ACCEPT, _REJECT
@@ -110,7 +193,7 @@ def _program(expression: Expression | bool) -> bool | list[tuple[Test, int, int]
             children = list(node.operands)
             frames.append((node.op, children, on_true, on_false))
             node = children.pop()
-        placed.append((_atom_test(node), on_true, on_false))
+        placed.append((_atom_test(node, reader, elements), on_true, on_false))
         entry = len(placed) - 1
         while frames and not frames[-1][1]:
             frames.pop()
@@ -129,65 +212,93 @@ def _program(expression: Expression | bool) -> bool | list[tuple[Test, int, int]
     ]
 
 
-def _atom_test(atom: Expression) -> Test:
-    path = atom.key.path
+def _atom_test(atom: Expression, reader: Readers, elements: OfElements) -> Test:
+    read = reader(atom.key.path)
     op = atom.op
     if op is Op.ISNULL:
-        return lambda metadata: _is_absent(read_path(metadata, path))
+        return lambda metadata: _is_absent(read(metadata))
     if op is Op.ISNOTNULL:
-        return lambda metadata: not _is_absent(read_path(metadata, path))
+        return lambda metadata: not _is_absent(read(metadata))
     if op is Op.EQ or op is Op.IN:
-        holds = _equality(atom.value.items)
-        return lambda metadata: holds(read_path(metadata, path))
+        holds = _equality(atom.value.items, elements)
+        return lambda metadata: holds(read(metadata))
     if op is Op.NE or op is Op.NIN:
-        holds = _equality(atom.value.items)
-        return lambda metadata: not holds(read_path(metadata, path))
-    return _ordering(path, op, atom.value.items[0])
+        # Already a statement on every element: none of them equals a literal.
+        held = _equality(atom.value.items, any)
+        return lambda metadata: not held(read(metadata))
+    return _ordering(read, op, atom.value.items[0])
 
 
 def _is_absent(value: Any) -> bool:
     return value is None or (type(value) is list and not value)
 
 
-def _equality(literals: tuple[Scalar, ...]) -> Callable[[Any], bool]:
-    """A test for "equals one of the literals", on a scalar or on any element of a list.
+def _equality(literals: tuple[Scalar, ...], elements: OfElements) -> Callable[[Any], bool]:
+    """A test for "equals one of the literals", on a scalar or on the elements of a list.
 
-    The literals are kept apart by kind: True and 1 share a hash and are equal to Python.
+    The literals are kept apart by kind: True and 1 are equal to Python. Numbers are looked up by
+    order and not by hash: whoever writes the filter could choose ten thousand integers that all
+    have one hash, and each look-up would then try them one by one.
     """
-    by_kind: dict[Kind, set[Scalar]] = {kind: set() for kind in Kind}
+    if len(literals) == 1:
+        return _equality_with(literals[0], elements)
+    by_kind: dict[Kind, list[Any]] = {kind: [] for kind in Kind}
     for literal in literals:
-        by_kind[kind_of(literal)].add(literal)
-    numbers = by_kind[Kind.NUMBER]
-    by_type: dict[type, set[Scalar]] = {
-        str: by_kind[Kind.STRING],
-        bool: by_kind[Kind.BOOL],
-        int: numbers,
-        float: numbers,
+        by_kind[kind_of(literal)].append(literal)
+    is_number = _lookup(by_kind[Kind.NUMBER])
+    texts, truths = frozenset(by_kind[Kind.STRING]), frozenset(by_kind[Kind.BOOL])
+    by_type: dict[type, Callable[[Any], bool]] = {
+        str: texts.__contains__,
+        bool: truths.__contains__,
+        int: is_number,
+        float: is_number,
     }
 
     def holds(value: Any) -> bool:
         if type(value) is list:
-            return any(item in by_type[type(item)] for item in value)
-        wanted = by_type.get(type(value))
-        return wanted is not None and value in wanted
+            if not value:
+                return False
+            return elements(by_type[type(item)](item) for item in value)
+        found = by_type.get(type(value))
+        return found is not None and found(value)
 
     return holds
 
 
-def _ordering(path: tuple[str, ...], op: Op, literal: Scalar) -> Test:
+def _equality_with(literal: Scalar, elements: OfElements) -> Callable[[Any], bool]:
+    types = (int, float) if kind_of(literal) is Kind.NUMBER else (type(literal),)
+
+    def holds(value: Any) -> bool:
+        kind = type(value)
+        if kind in types:
+            return bool(value == literal)
+        if kind is not list or not value:
+            return False
+        return elements(type(item) in types and item == literal for item in value)
+
+    return holds
+
+
+def _lookup(numbers: list[Any]) -> Callable[[Any], bool]:
+    ordered = sorted(numbers)
+    end = len(ordered)
+
+    def found(number: Any) -> bool:
+        position = bisect_left(ordered, number)
+        return position < end and bool(ordered[position] == number)
+
+    return found
+
+
+def _ordering(read: Reader, op: Op, literal: Scalar) -> Test:
     types = (str,) if isinstance(literal, str) else (int, float)
     compare: Callable[[Any, Any], bool] = _COMPARE[op]
 
     def test(metadata: Mapping[str, Any]) -> bool:
-        value = read_path(metadata, path)
+        value = read(metadata)
         return type(value) in types and compare(value, literal)
 
     return test
 
 
-_COMPARE: dict[Op, Callable[[Any, Any], bool]] = {
-    Op.GT: operator.gt,
-    Op.GTE: operator.ge,
-    Op.LT: operator.lt,
-    Op.LTE: operator.le,
-}
+_COMPARE: dict[Op, Callable[[Any, Any], bool]] = {Op.GT: gt, Op.GTE: ge, Op.LT: lt, Op.LTE: le}

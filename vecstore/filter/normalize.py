@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from vecstore.filter.ast import Expression, Value, trusted
-from vecstore.filter.op import LOGICAL, Op
+from vecstore.filter.merge import merge
+from vecstore.filter.op import LOGICAL, ORDERINGS, Op
+from vecstore.filter.values import MAX_METADATA_DEPTH
 
 NEGATION: dict[Op, Op] = {
     Op.AND: Op.OR,
@@ -41,17 +43,41 @@ def fold_empty_list(atom: Expression) -> bool | None:
     return None
 
 
+def fold_deep_key(atom: Expression) -> bool | None:
+    """A key that steps into more objects than a document can hold is absent from all of them.
+
+    An ordering is UNKNOWN there, hence TRUE on no document, and neither is its negation.
+    """
+    if len(atom.key.path) <= MAX_METADATA_DEPTH:
+        return None
+    return atom.op in _TRUE_WHERE_ABSENT
+
+
+_TRUE_WHERE_ABSENT = frozenset({Op.NE, Op.NIN, Op.ISNULL})
+
+
 def simplify(expression: Expression, fold: Fold = fold_empty_list) -> Expression | bool:
-    """Push NOT down, splice, drop duplicates, fold constants, unwrap single children.
+    """Push NOT down, splice, merge atoms of one key, fold constants, unwrap single children.
+
+    The result is TRUE on the same documents as the expression; FALSE and UNKNOWN may be exchanged.
 
     Args:
         expression: Any tree, however deep.
-        fold: Decides atoms that are constant.
+        fold: Decides atoms that are constant. It is not asked about keys that no document can have.
 
     Returns:
         A tree of AND, OR and atoms in which no AND stands in an AND and no OR in an OR; or the
         constant that the filter is for every document.
     """
+
+    def decided(atom: Expression) -> bool | None:
+        verdict = fold_deep_key(atom)
+        return fold(atom) if verdict is None else verdict
+
+    return _rewritten(expression, decided)
+
+
+def _rewritten(expression: Expression, fold: Fold) -> Expression | bool:
     # Each open frame gathers the finished children of one AND or OR. A child of the same
     # operator is opened into its parent's own list, which is what splices it.
     results: list[Expression | bool] = []
@@ -92,30 +118,48 @@ class _Frame:
 
 def normalize(expression: Expression) -> Expression:
     """The simplified tree as an expression; constants are written with an empty list."""
-    simple = simplify(expression)
+    simple = _rewritten(expression, _fold_exactly)
     if not isinstance(simple, bool):
         return simple
     first_key = next(node for node in expression.walk() if node.op not in LOGICAL).key
     return Expression(Op.NIN if simple else Op.IN, first_key, Value(()), span=expression.span)
 
 
+def _fold_exactly(atom: Expression) -> bool | None:
+    """What is constant in all three values."""
+    if atom.op in ORDERINGS:
+        return None
+    verdict = fold_deep_key(atom)
+    return fold_empty_list(atom) if verdict is None else verdict
+
+
 def _joined(frame: _Frame) -> Expression | bool:
     absorbing = frame.op is Op.OR  # TRUE decides an OR, FALSE decides an AND
-    kept: dict[Expression, None] = {}
+    parts: list[Expression] = []
     for part in frame.parts:
         if isinstance(part, bool):
             if part is absorbing:
                 return absorbing
         elif part.op is frame.op:
-            kept.update(dict.fromkeys(part.operands))
+            parts.extend(part.operands)
         else:
-            kept.setdefault(part)
-    if not kept:
+            parts.append(part)
+    left = merge(frame.op, parts)
+    if left is None:
+        return absorbing
+    if not left:
         return not absorbing
-    if len(kept) == 1:
-        return next(iter(kept))
-    return trusted(frame.op, tuple(kept), frame.node.span, frame.node.written_op)
+    if len(left) == 1:
+        return left[0]
+    return trusted(frame.op, tuple(left), frame.node.span, frame.node.written_op)
 
 
 def _negated_atom(atom: Expression) -> Expression:
-    return trusted(NEGATION[atom.op], atom.operands, atom.span, atom.written_op)
+    return trusted(
+        NEGATION[atom.op],
+        atom.operands,
+        atom.span,
+        atom.written_op,
+        from_outside=atom.from_outside,
+        merged=tuple(map(_negated_atom, atom.merged)),
+    )

@@ -13,6 +13,7 @@ from vecstore.filter.values import (
     check_segment,
     kind_of,
     list_items,
+    literal_key,
     to_scalar,
 )
 
@@ -149,7 +150,14 @@ class Value(Immutable):
         return self.kind is other.kind and bool(self._identity == other._identity)  # type: ignore[attr-defined]
 
     def __hash__(self) -> int:
-        return hash((self.kind, self._identity))  # type: ignore[attr-defined]
+        return hash((self.kind, *map(literal_key, self.items)))
+
+    @classmethod
+    def of_scalars(cls, items: tuple[Scalar, ...], span: Span | None = None) -> Value:
+        """A list literal of what ``to_scalar`` returned, without the checks."""
+        value = cls.__new__(cls)
+        value._fill(items, Kind.LIST, span)
+        return value
 
     def __repr__(self) -> str:
         shown = list(self.value) if isinstance(self.value, tuple) else self.value

@@ -65,6 +65,26 @@ def kind_of(value: Scalar) -> Kind:
     return _SCALAR_KINDS[type(value)]
 
 
+def literal_key(value: Scalar) -> str:
+    """A text that is the same for equal scalars of one kind, and for no others.
+
+    Sets and dicts of literals are keyed by it. Python's hash of a number is public, so that whoever
+    writes a filter could choose thousands that all have the same one; the hash of a text is not.
+
+    Example:
+        >>> literal_key(1) == literal_key(1.0), literal_key(1) == literal_key(True)
+        (True, False)
+    """
+    kind = type(value)
+    if kind is str:
+        return "s" + value  # type: ignore[operator]
+    if kind is bool:
+        return "t" if value else "f"
+    if kind is float and not value.is_integer():  # type: ignore[union-attr]
+        return repr(value)
+    return hex(int(value))  # decimal digits would take time that grows with their square
+
+
 def to_scalar(value: Any) -> Scalar:
     """Turn one Python value into a scalar.
 

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Hashable
 from sys import getsizeof
 
 from vecstore.filter.ast import Expression
+from vecstore.filter.op import LOGICAL, NULL_TESTS
 
 MAX_ENTRIES = 1_024
-MAX_BYTES = 4 * 1_024 * 1_024
+MAX_BYTES = 16 * 1_024 * 1_024
 
 
 class TreeCache:
-    """A mapping bounded in entries and in bytes of text; safe to use from many threads.
+    """A mapping bounded in entries and in bytes of what it holds; safe to use from many threads.
 
     What came first goes first, used or not: a hit is then a plain lookup in a dict that takes
-    no lock, and a text in steady use is parsed again once in a thousand others.
+    no lock, and a text in steady use is parsed again once in a thousand others. A process that was
+    forked starts with none, and with a lock of its own.
 
     Args:
         max_entries: Trees to keep.
-        max_bytes: Memory of their texts; a text that takes more than a quarter is not kept.
+        max_bytes: Memory of the texts and of their trees, as :func:`tree_bytes` estimates it; a
+            tree that takes more than a quarter is not kept.
 
     Example:
         >>> from vecstore import parse
@@ -39,10 +43,12 @@ class TreeCache:
         self._bytes = 0
         self._lock = threading.Lock()
         self.get = self._trees.get
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._after_fork)
 
     def put(self, key: Hashable, text: str, tree: Expression) -> None:
         """Keep a tree; drop the oldest ones for it where room is short."""
-        size = getsizeof(text)
+        size = getsizeof(text) + tree_bytes(tree)
         if 4 * size > self._max_bytes:
             return
         with self._lock:
@@ -65,3 +71,37 @@ class TreeCache:
 
     def __len__(self) -> int:
         return len(self._trees)
+
+    def _after_fork(self) -> None:
+        """Another thread of the parent may have been inside: nothing it left half-way counts."""
+        self._lock = threading.Lock()
+        self.clear()
+
+
+# Measured: a comparison with key, literal and spans; what is made of it to evaluate it; and one
+# more element of a key or a list.
+_NODE = 400
+_ATOM = 1_000
+_EVALUATED = 1_600
+_ELEMENT = 100
+
+
+def tree_bytes(tree: Expression) -> int:
+    """About how much memory a tree takes, with what it keeps once it has been evaluated.
+
+    Example:
+        >>> from vecstore import parse
+        >>> tree_bytes(parse("a == 1")) < tree_bytes(parse("a IN [1, 2, 3]"))
+        True
+    """
+    size = 0
+    for node in tree.walk():
+        size += _NODE
+        if node.op in LOGICAL:
+            continue
+        size += _ATOM + _EVALUATED
+        elements: tuple[object, ...] = node.key.path
+        if node.op not in NULL_TESTS:
+            elements += node.value.items
+        size += sum(_ELEMENT + getsizeof(element) for element in elements)
+    return size

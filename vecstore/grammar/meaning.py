@@ -102,7 +102,7 @@ def _atom(text: str, item: Raw) -> Expression:
         if fault is not None:
             raise _misplaced(text, literal, op, (op_start, op_end), fault)
         operands = (key, value)
-    return trusted(op, operands, Span(text, start, end))
+    return trusted(op, operands, Span(text, start, end), from_outside=True)
 
 
 def _key(text: str, segments: list[Token]) -> Key:

@@ -17,6 +17,7 @@ from vecstore.document import Document, stored_document
 from vecstore.embedding import BatchingStrategy, EmbedderInput, check_dimension
 from vecstore.errors import StoreFileError
 from vecstore.filter.ast import Expression
+from vecstore.filter.evaluate import stored_matcher
 from vecstore.hooks import changed
 from vecstore.operations import CommonOptions
 from vecstore.scope import id_outside
@@ -328,7 +329,7 @@ class SimpleVectorStore(VectorStore):
     def _refuse_outsiders(self, batch: Batch) -> None:
         snapshot = self._table.settled()
         rows = snapshot.rows_of(batch.ids)
-        matches = batch.within.matcher()
+        matches = stored_matcher(batch.within)
         outside = [snapshot.ids[row] for row in rows if not matches(snapshot.metadata[row])]
         if outside:
             raise id_outside(outside)
@@ -422,7 +423,7 @@ def _chosen(snapshot: Snapshot, selection: Selection) -> list[int]:
     rows = snapshot.rows_of(selection.ids)
     if selection.filter is None:
         return rows
-    matches = selection.filter.matcher()
+    matches = stored_matcher(selection.filter)
     return [row for row in rows if matches(snapshot.metadata[row])]
 
 
@@ -437,7 +438,7 @@ def _listed(snapshot: Snapshot, filter: Expression | None, limit: int | None = N
     live = range(snapshot.size) if snapshot.whole else snapshot.live_rows().tolist()
     if filter is None:
         return list(live[:limit])
-    matches = filter.matcher()
+    matches = stored_matcher(filter)
     metadata = snapshot.metadata
     rows: list[int] = []
     for row in live:
@@ -452,7 +453,7 @@ def _scanned(
     snapshot: Snapshot, filter: Expression | None, include_embedding: bool
 ) -> Iterator[Document]:
     live = range(snapshot.size) if snapshot.whole else snapshot.live_rows().tolist()
-    matches = None if filter is None else filter.matcher()
+    matches = None if filter is None else stored_matcher(filter)
     for row in live:
         if matches is None or matches(snapshot.metadata[row]):
             yield _document(snapshot, row, include_embedding)

@@ -98,6 +98,13 @@ class Examiner:
         return tree_refusal(self.dialect.capabilities, simple, self._atom_refusal)
 
     def _atom_refusal(self, atom: Expression) -> str | None:
+        refusal = self._declared_refusal(atom)
+        if refusal is None or not atom.merged:
+            return refusal
+        # Where the engine has no list for them, comparisons that were merged stay apart.
+        return next(filter(None, map(self._declared_refusal, atom.merged)), None)
+
+    def _declared_refusal(self, atom: Expression) -> str | None:
         field = atom_refusal(self.dialect.capabilities, atom, self.dialect.kinds)
         if field is None and self._also_refuses is not None and self._also_refuses(atom):
             return "also_refuses"

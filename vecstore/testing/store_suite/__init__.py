@@ -19,6 +19,7 @@ from vecstore.testing.store_suite.reading import Reading
 from vecstore.testing.store_suite.refusing import Refusing
 from vecstore.testing.store_suite.scopes import Scopes
 from vecstore.testing.store_suite.searching import Searching
+from vecstore.testing.store_suite.shared_values import SharedValues
 from vecstore.testing.store_suite.threads import Threads
 from vecstore.testing.store_suite.updating import Updating
 from vecstore.testing.store_suite.variants import Awaited, Observed, Scoped
@@ -48,6 +49,7 @@ class StoreSuite(
     Embedding,
     Lifecycle,
     Scopes,
+    SharedValues,
     Awaiting,
     Observing,
     Threads,

@@ -441,7 +441,7 @@ def test_long_lists_and_chains(milvus: MilvusRows) -> None:
         name for name, one in documents.items() if few.matches(one)
     }
     with pytest.raises(UnsupportedFilterError, match="max_atoms"):
-        EXACT.compile(Expression(Op.OR, *[F.n == number for number in range(10_001)]), limits=None)
+        EXACT.compile(Expression(Op.OR, *[F[f"n{n}"] == n for n in range(10_001)]), limits=None)
 
 
 def test_options() -> None:

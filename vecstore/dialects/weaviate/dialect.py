@@ -25,7 +25,7 @@ from vecstore.filter.ast import Expression, Key
 from vecstore.filter.convert import ALL_LITERALS, SAFE_DOUBLE, Capabilities, Compiled, Refusal
 from vecstore.filter.normalize import fold_empty_list
 from vecstore.filter.op import NULL_TESTS, ORDERINGS, Op
-from vecstore.filter.values import Kind, Scalar, kind_of
+from vecstore.filter.values import Kind, Scalar, kind_of, literal_key
 
 Layout = Literal["exact", "plain"]
 
@@ -188,7 +188,7 @@ class Weaviate(Dialect[Operand]):
             name, declared = TOKENS, PROPERTY_TYPES["text[]"]
             items = tuple([value_token(path, item) for item in items])
         stored = [declared.stored(item) for item in items if declared.holds(item)]
-        values = tuple(dict.fromkeys(stored))
+        values = tuple({literal_key(value): value for value in stored}.values())
         if operator == "Equal" and len(values) > 1:
             if declared.several or declared.base == "text":
                 return Condition(name, "ContainsAny", declared.base, values)

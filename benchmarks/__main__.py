@@ -1,4 +1,4 @@
-"""``python -m benchmarks [startup] [language] [search] [pgvector] [observation]``; alone, all."""
+"""``python -m benchmarks [startup] [language] [search] [pgvector] [qdrant] [observation]``."""
 
 from __future__ import annotations
 
@@ -8,13 +8,21 @@ import sys
 
 import numpy as np
 
-from benchmarks import language, observation_overhead, pgvector_ingest, search, startup
+from benchmarks import (
+    language,
+    observation_overhead,
+    pgvector_ingest,
+    qdrant_lists,
+    search,
+    startup,
+)
 
 _PARTS = {
     "startup": startup.run,
     "language": language.run,
     "search": search.run,
     "pgvector": pgvector_ingest.run,
+    "qdrant": qdrant_lists.run,
     "observation": observation_overhead.run,
 }
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from math import ceil
 from typing import Any, ClassVar, Final
 
 from vecstore.dialects.base import Dialect
@@ -30,7 +31,10 @@ Condition = dict[str, Any]
 
 _RANGE = {Op.GT: "gt", Op.GTE: "gte", Op.LT: "lt", Op.LTE: "lte"}
 _BARE = re.compile("[A-Za-z0-9_-]+")
-_GROUP = 100
+_GROUP = 22
+_DEEPEST = 128
+"""Objects in objects that a server reads; the metadata of documents ends at half of it."""
+
 _FIRST_MOMENT = "T00:00:00.000000Z"
 
 
@@ -85,7 +89,13 @@ class Qdrant(Dialect[Condition]):
         return _CAPABILITIES
 
     def fold(self, atom: Expression) -> bool | None:
-        """A declared key holds no numbers: to a datetime index, 5 would be a moment of 1970."""
+        """Decide atoms that are the same on every document.
+
+        A declared key holds no numbers: to a datetime index, 5 would be a moment of 1970. And no
+        payload is so deep that it had a value at a path of hundreds of steps.
+        """
+        if len(atom.key.path) > _DEEPEST:
+            return atom.op in (Op.NE, Op.NIN, Op.ISNULL)
         if atom.key.path in self.datetimes and atom.op not in NULL_TESTS:
             if not any(isinstance(literal, str) for literal in atom.value.items):
                 return atom.op in (Op.NE, Op.NIN)
@@ -138,10 +148,14 @@ class Qdrant(Dialect[Condition]):
         literals: Iterable[Scalar] = atom.value.items
         if atom.key.path in self.datetimes:
             literals = [literal for literal in literals if isinstance(literal, str)]
-        conditions = encode_values(self._key(atom), literals)
+        conditions = self.values(self._key(atom), [*literals])
         if atom.op in (Op.NE, Op.NIN):
             return {"must_not": conditions}
         return conditions[0] if len(conditions) == 1 else {"should": conditions}
+
+    def values(self, key: str, literals: Sequence[Scalar]) -> list[Condition]:
+        """Conditions of which one holds where the value equals one of the literals."""
+        return encode_values(key, literals)
 
     def null(self, atom: Expression) -> Condition:
         """``is_empty`` is missing, null or ``[]``; ``is_null`` would be another thing."""
@@ -198,15 +212,27 @@ def encode_values(key: str, literals: Iterable[Scalar]) -> list[Condition]:
         match = {"value": texts[0]} if len(texts) == 1 else {"any": texts}
         conditions.append({"key": key, "match": match})
     conditions += [{"key": key, "match": {"value": truth}} for truth in sorted_out[Kind.BOOL]]
+    return conditions + _among(key, sorted(numbers))
+
+
+def _among(key: str, numbers: list[Any]) -> list[Condition]:
+    """Ranges of one point, in groups of groups.
+
+    Each group starts with the range that it is in: of ten thousand points that would be tried one
+    by one, some thirty ranges are left for a value to be compared with. The range and the points
+    stand in one ``must``, for the engine looks at the ``should`` of a filter before its ``must``.
+    """
     if len(numbers) <= _GROUP:
-        return conditions + [_between(key, number, number) for number in numbers]
-    # Groups within a range that is looked at first: ten thousand ranges would be tried one by one.
-    numbers.sort()
-    for start in range(0, len(numbers), _GROUP):
-        group = numbers[start : start + _GROUP]
-        points = {"should": [_between(key, number, number) for number in group]}
-        conditions.append({"must": [_between(key, group[0], group[-1]), points]})
-    return conditions
+        return [_between(key, number, number) for number in numbers]
+    levels = 2
+    while _GROUP**levels < len(numbers):
+        levels += 1
+    size = ceil(len(numbers) / ceil(len(numbers) ** (1 / levels)))
+    groups = [numbers[start : start + size] for start in range(0, len(numbers), size)]
+    return [
+        {"must": [_between(key, group[0], group[-1]), {"should": _among(key, group)}]}
+        for group in groups
+    ]
 
 
 def _between(key: str, lowest: float, highest: float) -> Condition:

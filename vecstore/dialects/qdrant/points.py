@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from vecstore.dialects.qdrant.client import Calls
 from vecstore.dialects.qdrant.collection import UNNAMED
 from vecstore.dialects.qdrant.layout import PayloadLayout, point_id
+from vecstore.dialects.qdrant.models import filter_model
 from vecstore.document import Document, stored_document
 from vecstore.filter.convert import Compiled
 from vecstore.foreign import ForeignRecords, fault_of
@@ -191,6 +192,4 @@ def is_same_direction(left: Vector, right: Vector) -> bool:
 
 def as_model(filter: Compiled | None) -> Any:
     """A compiled filter as the client takes it."""
-    from qdrant_client import models
-
-    return None if filter is None else models.Filter.model_validate(filter.query)
+    return None if filter is None else filter_model(filter.query)

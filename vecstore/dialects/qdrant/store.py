@@ -32,6 +32,7 @@ from vecstore.dialects.qdrant.layout import (
     PayloadLayout,
     check_datetimes,
 )
+from vecstore.dialects.qdrant.local import LocalQdrant
 from vecstore.dialects.qdrant.points import Points, as_model
 from vecstore.document import Document
 from vecstore.embedding import BatchingStrategy, EmbedderInput, check_dimension
@@ -191,6 +192,7 @@ class QdrantStore(VectorStore):
         )
         self._create = self._call.local if create is None else create
         if self._call.local:
+            self._dialect = LocalQdrant(prefix=layout.metadata, datetimes=datetimes)
             # One process has the engine, and one lock orders its threads.
             self.capabilities = replace(
                 self.capabilities, conflict_atomic=True, scoped_add_atomic=True

@@ -304,15 +304,16 @@ class TestForks:
         store.add([document("a")])
 
         def child() -> str:
+            client = store._call.client
             try:
-                store._after_fork()
+                store.count()
             except StoreClosedError as error:
                 said = f"closed: {error}"
             try:
                 QdrantStore("docs", path=str(tmp_path))
             except VecstoreError as error:
                 said += f" opened: {error}"
-            store.native.close()
+            client.close()
             return said
 
         said = in_child(child)
@@ -339,7 +340,6 @@ class TestForks:
         store.add([document("a")])
 
         def child() -> str:
-            store._after_fork()
             store.add([document("b")])
             return str(store.count())
 
@@ -360,7 +360,7 @@ class TestForks:
         inside.wait()
 
         def child() -> str:
-            store._after_fork()
+            store.count()
             return "works"
 
         said = in_child(child)

@@ -81,7 +81,8 @@ def looks_up() -> bool:
     try:
         from qdrant_client.local.payload_filters import check_filter
 
-        for literals in (["a", "b"], [1, 2.5], ["a", "1", 1, True]):
+        lists: list[list[Any]] = [["a", "b"], [1, 2.5], ["a", "1", 1, True]]
+        for literals in lists:
             wanted = filter_model({"should": quick_values("k", literals)})
             plain = filter_model({"should": encode_values("k", literals)})
             for value in _TRIED:

@@ -18,9 +18,10 @@ def filter_model(query: Any) -> Any:
     """
     from qdrant_client import models
 
-    return models.Filter.model_construct(
-        **{branch: [_condition(one) for one in conditions] for branch, conditions in query.items()}
-    )
+    branches: dict[str, Any] = {
+        branch: [_condition(one) for one in conditions] for branch, conditions in query.items()
+    }
+    return models.Filter.model_construct(**branches)
 
 
 def _condition(condition: Any) -> Any:

@@ -1,4 +1,4 @@
-"""``python -m benchmarks [startup] [language] [search] [pgvector] [qdrant] [observation]``."""
+"""``python -m benchmarks``, with the names of parts or, for all of them, alone."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from benchmarks import (
     language,
+    milvus_lists,
     observation_overhead,
     pgvector_ingest,
     qdrant_lists,
@@ -23,6 +24,7 @@ _PARTS = {
     "search": search.run,
     "pgvector": pgvector_ingest.run,
     "qdrant": qdrant_lists.run,
+    "milvus": milvus_lists.run,
     "observation": observation_overhead.run,
 }
 

@@ -457,3 +457,21 @@ def test_options() -> None:
             Milvus(tags=bad)
     with pytest.raises(TypeError, match="its options are: field, tags"):
         Milvus(prefix="k")  # type: ignore[call-arg]
+
+
+def test_a_key_deeper_than_any_document_is_decided_without_the_engine() -> None:
+    deep = Key(*["a"] * 30_000)
+    for dialect in (EXACT, PLAIN):
+        for filter, nothing in [
+            (Expression(Op.EQ, deep, Value("x")), True),
+            (Expression(Op.GT, deep, Value("x")), True),
+            (Expression(Op.ISNOTNULL, deep), True),
+            (Expression(Op.NE, deep, Value("x")), False),
+            (Expression(Op.NIN, deep, Value(["x"])), False),
+            (Expression(Op.ISNULL, deep), False),
+        ]:
+            compiled = dialect.compile(filter)
+            assert (compiled.matches_nothing, compiled.matches_all) == (nothing, not nothing)
+            assert len(compiled.query) < 100
+    edge = Expression(Op.GT, Key(*["a"] * 64), Value(2))
+    assert not EXACT.compile(edge).matches_nothing

@@ -12,7 +12,7 @@ import pytest
 from tests.dialects.conformance.test_milvus import ORDERINGS, misread, unreachable
 from vecstore import Expression, VectorStore
 from vecstore.dialects.milvus import Milvus
-from vecstore.dialects.milvus.layout import TAGS
+from vecstore.dialects.milvus.layout import TAGS, row_of
 from vecstore.dialects.milvus.store import MilvusStore
 from vecstore.testing import (
     AsyncStoreSuite,
@@ -20,6 +20,7 @@ from vecstore.testing import (
     ScopedStoreSuite,
     StoreSuite,
 )
+from vecstore.testing.store_suite.embedders import vector_of
 from vecstore.testing.store_suite.lives import Lives
 from vecstore.testing.store_suite.reading import Reading
 from vecstore.testing.store_suite.searching import Searching
@@ -35,6 +36,19 @@ class OnMilvus:
     many = 2_000
 
     folder: Any
+
+    def damage(self, store: VectorStore, kind: str) -> bool:
+        damaged = {
+            "metadata is a list": [1],
+            "metadata is a text": '"text"',
+            "metadata is a number": 5,
+        }
+        if kind not in damaged:
+            return False  # the other fields have a type, and cannot be null
+        assert isinstance(store, MilvusStore)
+        row = {**row_of("damaged", "", {"n": -1}), "vector": vector_of("damaged").tolist()}
+        store.native.upsert(store._plan.name, [{**row, "metadata": damaged[kind]}])
+        return True
 
     def refuses(self, filter: Expression) -> bool:
         if filter.op not in ORDERINGS:

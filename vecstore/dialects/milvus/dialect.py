@@ -35,7 +35,7 @@ from vecstore.filter.convert import (
     Compiled,
 )
 from vecstore.filter.op import ORDERINGS, Op
-from vecstore.filter.values import Kind, Scalar, kind_of
+from vecstore.filter.values import MAX_METADATA_DEPTH, Kind, Scalar, kind_of
 
 _SYMBOLS = {Op.EQ: "==", Op.GT: ">", Op.GTE: ">=", Op.LT: "<", Op.LTE: "<="}
 _COMPARE: dict[Op, Callable[[Any, Any], bool]] = {
@@ -48,6 +48,8 @@ _COMPARE: dict[Op, Callable[[Any, Any], bool]] = {
 }
 _FIELD = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 _NO_NAMES = frozenset({"none", "null"})
+# The client itself cannot read what lies deeper.
+_DEEPEST_JSON = 1_024
 # A chain becomes as deep a tree on the server as it is long; groups keep it shallow.
 _LONGEST_CHAIN = 32
 
@@ -97,6 +99,13 @@ class Milvus(Dialect[str]):
     def capabilities(self) -> Capabilities:
         """Everything with tags; without them comparisons that need no presence, and no bools."""
         return PLAIN if self.tags is None else EXACT
+
+    def fold(self, atom: Expression) -> bool | None:
+        """A key deeper than any document has is absent from all."""
+        deepest = MAX_METADATA_DEPTH if self.tags is not None else _DEEPEST_JSON
+        if len(atom.key.path) > deepest:
+            return atom.op in (Op.NE, Op.NIN, Op.ISNULL)
+        return super(Milvus, self).fold(atom)
 
     def check(self, atom: Expression) -> None:
         """What depends on operator, key and literal together."""

@@ -132,10 +132,15 @@ class FieldLayout:
             row[TAGS] = tags_of(metadata)
         return row
 
+    def parts(self, row: Mapping[str, Any]) -> tuple[str, Any]:
+        """Id and metadata of a row as they stand there, which may be no document."""
+        original = row.get(ORIGINAL_ID) if self.exact else ""
+        return original or str(row[self.id]), row.get(self.metadata)
+
     def read(self, row: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
         """Id, text and metadata of the document that a row holds."""
-        original = row[ORIGINAL_ID] if self.exact else ""
-        return original or str(row[self.id]), row[self.text] or "", dict(row[self.metadata] or {})
+        document_id, metadata = self.parts(row)
+        return document_id, row.get(self.text) or "", dict(metadata or {})
 
 
 OWN: Final = FieldLayout()

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from vecstore.dialects.milvus.client import Calls
 from vecstore.dialects.milvus.expression import encode_literal, keys_filter
+from vecstore.dialects.milvus.filters import RowFilter
 from vecstore.dialects.milvus.layout import (
     MAX_INTEGER,
     MAX_METADATA_BYTES,
@@ -15,11 +16,10 @@ from vecstore.dialects.milvus.layout import (
     MISREAD,
     FieldLayout,
 )
-from vecstore.dialects.tokens import DOCUMENT_TOKEN
 from vecstore.document import Document, stored_document
 from vecstore.errors import BackendError
-from vecstore.filter.ast import Expression
 from vecstore.filter.convert import Compiled
+from vecstore.foreign import ForeignRecords, fault_of
 
 MAX_REQUEST_BYTES: Final = 48 * 2**20
 """Of one write: a server takes 64 MiB."""
@@ -27,13 +27,10 @@ MAX_REQUEST_BYTES: Final = 48 * 2**20
 _READING = frozenset({"get", "scan"})
 _DECIDING = "Strong"
 _OVERHEAD = 256
+_PAGE = 256
 
-
-@dataclass(frozen=True, slots=True)
-class RowFilter(Compiled):
-    """A compiled filter that remembers what it was made of."""
-
-    expression: Expression | None = None
+UNREADABLE: Final = "?"
+"""In place of metadata that the client cannot read: a text, as it is one."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,8 +54,6 @@ class Rows:
     @property
     def everything(self) -> str:
         """An expression that every row matches: a deletion needs one."""
-        if self.layout.exact:
-            return f'array_contains({self.layout.tags}, "{DOCUMENT_TOKEN}")'
         lowest: str | int = MIN_INTEGER if self.layout.number else ""
         return f"{self.layout.id} >= {encode_literal(lowest)}"
 
@@ -77,16 +72,37 @@ class Rows:
 
     # --- reading -----------------------------------------------------------------------------
 
-    def selected(self, operation: str, condition: str | None, fields: list[str]) -> list[Any]:
-        """All rows of a condition that names ids."""
+    def selected(
+        self, operation: str, ids: Iterable[str], filter: Any, fields: list[str]
+    ) -> list[dict[str, Any]]:
+        """All rows with one of the ids that match."""
+        if filter is not None and self.call.lite:
+            # By keys alone it looks rows up; with more to ask it would look at every one.
+            condition = self.condition(ids, None)
+            found = [] if condition is None else self._query(operation, condition, fields)
+            return self._decided(operation, found, filter)
+        condition = self.condition(ids, filter)
         return [] if condition is None else self._query(operation, condition, fields)
 
     def stored(self, operation: str, ids: Iterable[str], filter: Any = None) -> list[str]:
         """Which of the ids are stored, and match."""
         wanted = self.keys(ids)
-        condition = self.condition(wanted.values(), filter)
-        found = self.selected(operation, condition, [self.layout.id])
+        fields = [self.layout.id, self.layout.metadata] if filter is not None else [self.layout.id]
+        found = self.selected(operation, wanted.values(), filter, fields)
         return [wanted[row[self.layout.id]] for row in found]
+
+    def matching_keys(self, operation: str, filter: Any) -> list[str | int]:
+        """The keys of all rows that match, in a file."""
+        key = self.layout.id
+        if filter is None or filter.is_whole:
+            condition = self.everything if filter is None else as_text(filter)
+            return [row[key] for row in self._query(operation, condition, [key])]
+        fields = [key, self.layout.metadata]
+        return [
+            row[key]
+            for page in self._pages_of_file(operation, filter, fields, _PAGE)
+            for row in page
+        ]
 
     def pages(
         self, operation: str, filter: Any, fields: list[str], size: int
@@ -97,6 +113,8 @@ class Rows:
 
     def count(self, operation: str, filter: Any) -> int:
         """How many rows match."""
+        if filter is not None and self.call.lite and not filter.is_whole:
+            return len(self.matching_keys(operation, filter))
         [row] = self._query(operation, as_text(filter), ["count(*)"])
         return int(row["count(*)"])
 
@@ -125,20 +143,75 @@ class Rows:
         asked for.
         """
         key = self.layout.id
-        condition = self.everything if filter is None else as_text(filter)
+        condition = self.everything
+        if filter is not None and filter.coarse:
+            condition = filter.coarse
         keys = [row[key] for row in self._query(operation, condition, [key])]
-        expression = filter.expression if isinstance(filter, RowFilter) else None
         for start in range(0, len(keys), size):
             page = self._query(operation, keys_filter(keys[start : start + size], key), fields)
-            if expression is not None:  # a row may have changed since
-                page = [row for row in page if expression.matches(self.layout.read(row)[2])]
+            if filter is not None:  # a row may also have changed since
+                page = self._decided(operation, page, filter)
             if page:
                 yield page
+
+    def _decided(
+        self, operation: str, rows: list[dict[str, Any]], filter: RowFilter
+    ) -> list[dict[str, Any]]:
+        """Those of the rows that match; milvus-lite is asked of what no document holds."""
+        key = self.layout.id
+        verdicts = []
+        for row in rows:
+            metadata = self.layout.parts(row)[1]
+            known = metadata is None or isinstance(metadata, Mapping)
+            verdicts.append(filter.decide(metadata or {}) if known else None)
+        asked = [row[key] for row, verdict in zip(rows, verdicts, strict=True) if verdict is None]
+        found: set[Any] = set()
+        if asked:
+            condition = f"({keys_filter(asked, key)}) and ({as_text(filter)})"
+            found = {row[key] for row in self._query(operation, condition, [key])}
+        return [
+            row
+            for row, verdict in zip(rows, verdicts, strict=True)
+            if verdict or (verdict is None and row[key] in found)
+        ]
 
     def _query(
         self, operation: str, condition: str, fields: list[str], **more: Any
     ) -> list[dict[str, Any]]:
-        found = self.call(
+        found = self._asked(operation, condition, fields, **more)
+        try:
+            return list(found)  # which reads the JSON
+        except ValueError:
+            keys = [row[self.layout.id] for row in self._keys(operation, condition, **more)]
+            return self.readable(operation, keys, fields)
+
+    def _keys(self, operation: str, condition: str, **more: Any) -> Any:
+        return self._asked(operation, condition, [self.layout.id], **more)
+
+    def readable(
+        self, operation: str, keys: list[str | int], fields: list[str]
+    ) -> list[dict[str, Any]]:
+        """Rows by their keys, halved until those stand alone that the client cannot read.
+
+        milvus-lite answers JSON that is a text without its quotes.
+        """
+        found: dict[str | int, dict[str, Any]] = {}
+        pending = [keys] if keys else []
+        while pending:
+            part = pending.pop()
+            try:
+                rows = list(self._asked(operation, keys_filter(part, self.layout.id), fields))
+            except ValueError:
+                if len(part) > 1:
+                    half = len(part) // 2
+                    pending += [part[:half], part[half:]]
+                    continue
+                rows = [{self.layout.id: part[0], self.layout.metadata: UNREADABLE}]
+            found.update((row[self.layout.id], row) for row in rows)
+        return [found[key] for key in keys if key in found]
+
+    def _asked(self, operation: str, condition: str, fields: list[str], **more: Any) -> Any:
+        return self.call(
             operation,
             lambda client: client.query(
                 self.collection,
@@ -149,7 +222,6 @@ class Rows:
                 **more,
             ),
         )
-        return list(found)
 
     # --- documents ---------------------------------------------------------------------------
 
@@ -157,6 +229,24 @@ class Rows:
         """The row that a search found; the client calls its key by the field's name, or ``id``."""
         key = self.layout.id
         return {**hit["entity"], key: hit[key] if key in hit else hit["id"]}
+
+    def documents(
+        self, rows: Iterable[Mapping[str, Any]], foreign: ForeignRecords
+    ) -> Iterator[Document]:
+        """The documents that rows hold; ``foreign`` takes note of those that hold none."""
+        for row in self.holding(rows, foreign):
+            yield self.document(row)
+
+    def holding(
+        self, rows: Iterable[Mapping[str, Any]], foreign: ForeignRecords
+    ) -> Iterator[Mapping[str, Any]]:
+        """Those of the rows that hold a document."""
+        for row in rows:
+            fault = fault_of(*self.layout.parts(row))
+            if fault is None:
+                yield row
+            else:
+                foreign.leave_out(row[self.layout.id], fault)
 
     def document(self, row: Mapping[str, Any], score: float | None = None) -> Document:
         """The document that a row holds."""

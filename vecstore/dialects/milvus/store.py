@@ -13,6 +13,8 @@ from vecstore.capabilities import Metric, StoreCapabilities
 from vecstore.conflicts import duplicates_error
 from vecstore.dialects.milvus.client import Calls
 from vecstore.dialects.milvus.dialect import Milvus
+from vecstore.dialects.milvus.expression import keys_filter
+from vecstore.dialects.milvus.filters import row_filter
 from vecstore.dialects.milvus.layout import (
     ID,
     MAX_INTEGER,
@@ -25,7 +27,7 @@ from vecstore.dialects.milvus.layout import (
     FieldLayout,
     tags_of,
 )
-from vecstore.dialects.milvus.rows import RowFilter, Rows, as_text, is_findable
+from vecstore.dialects.milvus.rows import Rows, as_text, is_findable
 from vecstore.dialects.milvus.schema import (
     CollectionPlan,
     check_index,
@@ -33,6 +35,7 @@ from vecstore.dialects.milvus.schema import (
     look_at_collection,
     make_collection,
 )
+from vecstore.dialects.milvus.vectors import check_lengths, comparable_query
 from vecstore.document import Document
 from vecstore.embedding import BatchingStrategy, EmbedderInput, check_dimension
 from vecstore.errors import (
@@ -42,11 +45,13 @@ from vecstore.errors import (
 )
 from vecstore.filter.ast import Expression
 from vecstore.filter.convert import Compiled
+from vecstore.foreign import ForeignRecords
 from vecstore.hooks import changed
 from vecstore.observation import Place
 from vecstore.opening import StoreURL
 from vecstore.operations import CommonOptions
 from vecstore.store import VectorStore
+from vecstore.ties import top_with_ties
 
 if TYPE_CHECKING:
     from pymilvus import MilvusClient
@@ -61,6 +66,7 @@ BATCH: Final = 256
 MAX_TOP_K: Final = 16_384
 MAX_DIMENSION: Final = 32_768
 
+_EXACT_INDEX = "FLAT"
 _CONSISTENCY = ("Strong", "Session", "Bounded", "Eventually")
 
 
@@ -179,6 +185,8 @@ class MilvusStore(VectorStore):
             call=self._call, collection=collection, layout=self._layout, consistency=consistency
         )
         self._create = self._call.lite if create is None else create
+        planned = index or (_EXACT_INDEX if self._call.lite else None)
+        self.capabilities = replace(self.capabilities, exact_topk=planned == _EXACT_INDEX)
         if layout == "plain":
             self._create = False
         try:
@@ -249,6 +257,7 @@ class MilvusStore(VectorStore):
                 id_charset="integer" if found.layout.number else "any",
                 max_id_bytes=found.max_id_bytes,
                 max_text_bytes=found.max_text_bytes,
+                exact_topk=found.index == _EXACT_INDEX,
             )
             self._present = True
         return True
@@ -260,14 +269,10 @@ class MilvusStore(VectorStore):
     # --- the hooks ---------------------------------------------------------------------------
 
     def _compile_filter(self, filter: Expression) -> Compiled:
-        compiled = self._dialect.compile(filter, limits=None)
-        return RowFilter(
-            compiled.dialect,
-            compiled.native,
-            compiled.params,
-            compiled.matches_all,
-            compiled.matches_nothing,
+        return row_filter(
             filter,
+            lambda part: self._dialect.compile(part, limits=None),
+            presence=self._layout.exact,
         )
 
     def _check_documents(self, documents: Sequence[Any]) -> None:
@@ -287,6 +292,7 @@ class MilvusStore(VectorStore):
             return self._written(batch)
 
     def _written(self, batch: Batch) -> list[str]:
+        check_lengths(batch.ids, batch.vectors, self.metric)
         if not self._exists("add"):
             self._make(batch.vectors.shape[1])
         check_dimension(batch.vectors.shape[1], self.dimension, f"document {batch.ids[0]!r}")
@@ -312,27 +318,82 @@ class MilvusStore(VectorStore):
     ) -> Iterable[Document]:
         if not self._exists("search"):
             return []
+        vector = comparable_query(vector, self.metric)
+        with self._call.exclusive:
+            condition = as_text(filter)
+            if filter is not None and self._call.lite and not filter.is_whole:
+                keys = self._rows.matching_keys("search", filter)
+                if not keys:
+                    return []
+                condition = keys_filter(keys, self._layout.id)
+            foreign = self._foreign()
+
+            def nearest(count: int) -> list[Document]:
+                return self._nearest(vector, count, condition, include_embedding, foreign)
+
+            if not self.capabilities.exact_topk:
+                return nearest(top_k)
+            return top_with_ties(nearest, top_k, metric=self.metric, most=MAX_TOP_K)
+
+    def _nearest(
+        self,
+        vector: Vector,
+        count: int,
+        condition: str,
+        include_embedding: bool,
+        foreign: ForeignRecords,
+    ) -> list[Document]:
+        """That many documents; where rows that hold none are among them, it asks for more."""
+        size = count
+        while True:
+            rows = self._found(vector, size, condition, include_embedding)
+            scores = {id(row): score for row, score in rows}
+            held = list(self._rows.holding([row for row, _ in rows], foreign))
+            if len(held) >= count or len(rows) < size or size == MAX_TOP_K:
+                return [
+                    self._rows.document(row, self._score(scores[id(row)])) for row in held[:count]
+                ]
+            size = min(2 * size, MAX_TOP_K)
+
+    def _found(
+        self, vector: Vector, size: int, condition: str, include_embedding: bool
+    ) -> list[tuple[dict[str, Any], float]]:
+        """The nearest rows, with what the engine calls their distance."""
+        fields = self._fields(include_embedding)
+        try:
+            hits = list(self._hits(vector, size, condition, fields))  # which reads the JSON
+            return [(self._rows.of_hit(hit), hit["distance"]) for hit in hits]
+        except ValueError:
+            hits = list(self._hits(vector, size, condition, [self._layout.id]))
+            keys = [self._rows.of_hit(hit)[self._layout.id] for hit in hits]
+            rows = {
+                row[self._layout.id]: row for row in self._rows.readable("search", keys, fields)
+            }
+            return [
+                (rows[key], hit["distance"])
+                for key, hit in zip(keys, hits, strict=True)
+                if key in rows
+            ]
+
+    def _hits(self, vector: Vector, size: int, condition: str, fields: list[str]) -> Any:
         options = dict(self._search_options)
         if self._index == "HNSW":
-            options["ef"] = max(top_k, int(options.get("ef", 0)))  # a server takes no less
+            options["ef"] = max(size, int(options.get("ef", 0)))  # a server takes no less
         [hits] = self._call(
             "search",
             lambda client: client.search(
                 self._plan.name,
                 data=[vector.tolist()],
                 anns_field=self._layout.vector,
-                filter=as_text(filter),
-                limit=top_k,
-                output_fields=self._fields(include_embedding),
+                filter=condition,
+                limit=size,
+                output_fields=fields,
                 search_params={"params": options},
                 consistency_level=self._plan.consistency,
                 timeout=self._call.timeout,
             ),
         )
-        return [
-            self._rows.document(self._rows.of_hit(hit), self._score(hit["distance"]))
-            for hit in hits
-        ]
+        return hits
 
     def _get(
         self, selection: Selection, *, limit: int | None, include_embedding: bool
@@ -342,19 +403,20 @@ class MilvusStore(VectorStore):
         fields = self._fields(include_embedding)
         rows: Iterable[Any]
         if selection.ids is not None:
-            condition = self._rows.condition(selection.ids, selection.filter)
-            rows = self._rows.selected("get", condition, fields)
+            rows = self._rows.selected("get", selection.ids, selection.filter, fields)
         else:
             pages = self._rows.pages("get", selection.filter, fields, min(limit or BATCH, BATCH))
             rows = (row for page in pages for row in page)
-        return (self._rows.document(row) for row in islice(rows, limit))
+        return islice(self._rows.documents(rows, self._foreign()), limit)
+
+    def _stored_ids(self, ids: tuple[str, ...]) -> set[str]:
+        return set(self._rows.stored("add", ids)) if self._exists("add") else set()
 
     def _scan(self, filter: Any, *, batch_size: int, include_embedding: bool) -> Iterator[Document]:
         if self._exists("scan"):
-            fields = self._fields(include_embedding)
+            fields, foreign = self._fields(include_embedding), self._foreign()
             for page in self._rows.pages("scan", filter, fields, min(batch_size, BATCH)):
-                for row in page:
-                    yield self._rows.document(row)
+                yield from self._rows.documents(page, foreign)
 
     def _delete(self, selection: Selection) -> int:
         assert selection.ids is not None
@@ -363,7 +425,9 @@ class MilvusStore(VectorStore):
         with self._call.exclusive:
             # The engine counts the ids it was given, not those it found.
             stored = self._rows.stored("delete", selection.ids, selection.filter)
-            condition = self._rows.condition(stored, selection.filter)
+            # Nobody else writes to a file in between, and by keys alone it is quicker.
+            again = None if self._call.lite else selection.filter
+            condition = self._rows.condition(stored, again)
             if condition is not None:
                 self._rows.remove("delete", condition)
         return len(stored)
@@ -371,10 +435,15 @@ class MilvusStore(VectorStore):
     def _delete_filtered(self, filter: Any) -> int:
         if not self._exists("delete"):
             return 0
-        with self._call.exclusive:
-            count = self._rows.count("delete", filter)
-            if count:
-                self._rows.remove("delete", as_text(filter))
+        if self._call.lite:
+            with self._call.exclusive:
+                keys = self._rows.matching_keys("delete", filter)
+                if keys:
+                    self._rows.remove("delete", keys_filter(keys, self._layout.id))
+            return len(keys)
+        count = self._rows.count("delete", filter)
+        if count:
+            self._rows.remove("delete", as_text(filter))
         return count
 
     def _count(self, filter: Any) -> int:
@@ -390,9 +459,10 @@ class MilvusStore(VectorStore):
         # What others keep beside our fields has to be written again, too.
         fields = ["*"] if self._others else self._fields(True)
         if selection.ids is not None:
-            condition = self._rows.condition(selection.ids, selection.filter)
             with self._call.exclusive:
-                rows = self._rows.selected("update_metadata", condition, fields)
+                rows = self._rows.selected(
+                    "update_metadata", selection.ids, selection.filter, fields
+                )
                 return self._rewrite(rows, set, unset)
         pages = self._rows.pages("update_metadata", selection.filter, fields, BATCH)
         count = 0
@@ -407,7 +477,8 @@ class MilvusStore(VectorStore):
     def _rewrite(
         self, page: list[dict[str, Any]], set: dict[str, Any], unset: tuple[str, ...]
     ) -> int:
-        rows = [self._changed(row, set, unset) for row in page]
+        documents = self._rows.holding(page, self._foreign())
+        rows = [self._changed(row, set, unset) for row in documents]
         self._upsert("update_metadata", rows)
         return len(rows)
 
@@ -421,6 +492,12 @@ class MilvusStore(VectorStore):
     def _close(self) -> None:
         self._call.close()
 
+    def _after_fork(self) -> None:
+        self._call.after_fork()
+
+    def _foreign(self) -> ForeignRecords:
+        return ForeignRecords(f"the collection {self._plan.name!r}")
+
     def _native(self) -> MilvusClient:
         """The Milvus client; with milvus-lite, take care that one thread uses it at a time."""
         client: MilvusClient = self._call.client
@@ -433,17 +510,17 @@ class MilvusStore(VectorStore):
         self._rows.upsert(operation, rows, self._dimension)
 
     def _changed(
-        self, row: dict[str, Any], set: dict[str, Any], unset: tuple[str, ...]
+        self, row: Mapping[str, Any], set: dict[str, Any], unset: tuple[str, ...]
     ) -> dict[str, Any]:
         from vecstore.ingest import RecordLimits
 
         document_id, _, metadata = self._layout.read(row)
         metadata = changed(metadata, set, unset)
         RecordLimits(self.name, self.capabilities).check_size(metadata, document_id)
-        row = {**row, self._layout.metadata: metadata}
+        changes: dict[str, Any] = {self._layout.metadata: metadata}
         if self._layout.tags is not None:
-            row[self._layout.tags] = _check_tags(metadata, document_id)
-        return row
+            changes[self._layout.tags] = _check_tags(metadata, document_id)
+        return {**row, **changes}
 
     def _refuse(self, reason: str | None) -> None:
         if reason is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -76,6 +77,33 @@ class TestOurOwn:
             QdrantStore("docs", client=client, dimension=3, metric="euclidean")
         for words in ("2 dimensions, not 3", "by dot, not euclidean"):
             assert words in str(caught.value)
+
+    def test_the_layout_is_recorded_in_the_collection(self, tmp_path: Path) -> None:
+        flat = PayloadLayout(id=None, text="document", metadata="")
+        with QdrantStore("flat", path=str(tmp_path), dimension=2, layout=flat) as store:
+            QdrantStore("own", path=str(tmp_path), dimension=2).close()
+            old = {"vecstore_layout": {"version": 0}}
+            store.native.update_collection("own", metadata=old)
+            size = models.VectorParams(size=2, distance=models.Distance.COSINE)
+            store.native.create_collection("others", vectors_config=size, metadata={"a": 1})
+        with pytest.raises(SchemaMismatchError, match=r"PayloadLayout\(id=None, text='document'"):
+            QdrantStore("flat", path=str(tmp_path))
+        QdrantStore("flat", path=str(tmp_path), layout=flat).close()
+        with pytest.raises(SchemaMismatchError, match=r"layout version 0.* reads 1; move it"):
+            QdrantStore("own", path=str(tmp_path))
+        QdrantStore("others", path=str(tmp_path)).close()
+
+    @pytest.mark.parametrize("scale", [1e-30, 1e-19, 1.0, 1e19, 1e30])
+    def test_directions_of_any_length(self, client: QdrantClient, scale: float) -> None:
+        store = QdrantStore("docs", client=client, dimension=2)
+        store.add([Document("", id="a", embedding=[3 * scale, 4 * scale])])
+        store.add([Document("", id="b", embedding=[-4 * scale, 3 * scale])])
+        for probe in ([3 * scale, 4 * scale], [3, 4]):
+            found = store.search(vector=probe)
+            assert [(one.id, one.score) for one in found] == [
+                ("a", pytest.approx(1.0)),
+                ("b", pytest.approx(0.0, abs=1e-6)),
+            ]
 
     def test_named_vectors(self, client: QdrantClient) -> None:
         size = models.VectorParams(size=2, distance=models.Distance.COSINE)
@@ -310,7 +338,20 @@ class TestIndexes:
                 },
             ).close()
         assert server.made == [
-            ("/collections/docs", {"vectors": {"size": 2, "distance": "Cosine"}}),
+            (
+                "/collections/docs",
+                {
+                    "vectors": {"size": 2, "distance": "Cosine"},
+                    "metadata": {
+                        "vecstore_layout": {
+                            "version": 1,
+                            "id": "id",
+                            "text": "text",
+                            "metadata": "metadata",
+                        }
+                    },
+                },
+            ),
             *(
                 ("/collections/docs/index", {"field_name": field, "field_schema": kind})
                 for field, kind in [

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from qdrant_client import QdrantClient
 
+from tests.engines.loopback import json_service
 from vecstore import (
     BackendError,
     ConfigurationError,
@@ -345,6 +346,25 @@ class TestForks:
 
         assert in_child(child) == "2"
         assert store.count() == 1
+
+    def test_a_child_connects_to_the_server_anew(self) -> None:
+        def answer(method: str, path: str, body: Any) -> tuple[int, Any]:
+            return 200, {"result": {"exists": False}, "status": "ok", "time": 0.0}
+
+        with json_service(answer) as url, QdrantStore("docs", url=url, create=True) as store:
+            client = store.native
+
+            def child() -> str:
+                return f"{store.count()} {store.native is client}"
+
+            assert in_child(child) == "0 False"
+            assert store.native is client
+            given = QdrantStore("docs", client=client, create=True)
+
+            def child_of_given() -> str:
+                return str(given.count())
+
+            assert "make a client and a store in the child" in in_child(child_of_given)
 
     def test_memory_in_the_middle_of_a_call(self) -> None:
         store = QdrantStore("docs", location=":memory:", dimension=2)

@@ -8,11 +8,16 @@ from typing import Any, Final, Literal
 from vecstore.capabilities import Metric
 from vecstore.dialects.qdrant.client import Calls
 from vecstore.dialects.qdrant.dialect import Qdrant, encode_key
-from vecstore.dialects.qdrant.layout import as_path
+from vecstore.dialects.qdrant.layout import PayloadLayout, as_path
 from vecstore.errors import ConfigurationError, SchemaMismatchError
 
 UNNAMED: Final = ""
 """What the engine itself calls the vector that has no name."""
+
+LAYOUT: Final = "vecstore_layout"
+"""The key of a collection's own metadata under which it says how payloads are laid out."""
+
+LAYOUT_VERSION: Final = 1
 
 IndexType = Literal["keyword", "float", "bool", "datetime"]
 
@@ -28,6 +33,7 @@ def make_collection(
     metric: Metric,
     dimension: int,
     vector_name: str | None,
+    layout: PayloadLayout,
     indexes: Mapping[tuple[str, ...], str],
 ) -> None:
     """Make the collection and its payload indexes; no matter if somebody else is quicker."""
@@ -38,7 +44,9 @@ def make_collection(
 
     def make(client: Any) -> None:
         try:
-            client.create_collection(name, vectors_config=config)
+            client.create_collection(
+                name, vectors_config=config, metadata={LAYOUT: layout_metadata(layout)}
+            )
         except Exception:
             if not client.collection_exists(name):
                 raise
@@ -58,6 +66,7 @@ def check_collection(
     metric: Metric,
     dimension: int | None,
     vector_name: str | None,
+    layout: PayloadLayout,
     datetimes: Collection[tuple[str, ...]],
 ) -> int:
     """Hold an existing collection to the metric, the dimension and the indexes.
@@ -68,6 +77,7 @@ def check_collection(
         metric: How its vectors are to be compared.
         dimension: How long they are to be, or None.
         vector_name: Which of its vectors is meant, or None where there is one without a name.
+        layout: Where the parts of documents are to stand in its payloads.
         datetimes: Payload paths that are declared datetimes.
 
     Returns:
@@ -76,6 +86,7 @@ def check_collection(
     Raises:
         SchemaMismatchError: Listing every difference.
     """
+    _check_layout(info, name, layout)
     params = _vector(info.config.params.vectors, name, vector_name)
     faults: list[str] = []
     distance = str(params.distance.value)
@@ -97,6 +108,35 @@ def check_collection(
             f"the collection {name!r} does not fit this store: {'; '.join(faults)}"
         )
     return int(params.size)
+
+
+def layout_metadata(layout: PayloadLayout) -> dict[str, Any]:
+    """What a collection says about the layout of its payloads."""
+    return {
+        "version": LAYOUT_VERSION,
+        "id": layout.id,
+        "text": layout.text,
+        "metadata": layout.metadata,
+    }
+
+
+def _check_layout(info: Any, name: str, layout: PayloadLayout) -> None:
+    """Refuse a collection that says of itself that documents are laid out in another way."""
+    told = (getattr(info.config, "metadata", None) or {}).get(LAYOUT)
+    if not isinstance(told, dict) or told == layout_metadata(layout):
+        return  # others made it, or a server before 1.16, which keeps no such notes
+    if told.get("version") != LAYOUT_VERSION:
+        raise SchemaMismatchError(
+            f"the collection {name!r} is of layout version {told.get('version')!r}, and this "
+            f"version of vecstore reads {LAYOUT_VERSION}; move it with the version that wrote it: "
+            "write old.scan(include_embedding=True) to a file there, and add() it to a new "
+            "collection here"
+        )
+    parts = {key: told.get(key) for key in ("id", "text", "metadata")}
+    raise SchemaMismatchError(
+        f"the documents of the collection {name!r} are laid out otherwise than by {layout}; open "
+        f"it with layout=PayloadLayout({', '.join(f'{k}={v!r}' for k, v in parts.items())})"
+    )
 
 
 def read_indexes(

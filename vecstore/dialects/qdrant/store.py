@@ -50,11 +50,12 @@ from vecstore.opening import StoreURL
 from vecstore.operations import CommonOptions
 from vecstore.scope import id_outside
 from vecstore.store import VectorStore
+from vecstore.ties import top_with_ties
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
 
-    from vecstore.vectors import Vector
+    from vecstore.vectors import Matrix, Vector
 
 BATCH = 256
 """Points in one request: a server takes 32 MiB at once by default."""
@@ -158,6 +159,7 @@ class QdrantStore(VectorStore):
         self.capabilities = replace(
             self.capabilities,
             keeps_norm=metric != "cosine",
+            exact_topk=exact,
             id_charset="any" if layout.id else "uuid_or_number",
         )
         super().__init__(embedder, metric=metric, dimension=dimension, batching=batching, **common)
@@ -195,7 +197,7 @@ class QdrantStore(VectorStore):
             self._dialect = LocalQdrant(prefix=layout.metadata, datetimes=datetimes)
             # One process has the engine, and one lock orders its threads.
             self.capabilities = replace(
-                self.capabilities, conflict_atomic=True, scoped_add_atomic=True
+                self.capabilities, conflict_atomic=True, scoped_add_atomic=True, exact_topk=True
             )
         try:
             self._open_collection()
@@ -258,6 +260,7 @@ class QdrantStore(VectorStore):
                 metric=self.metric,
                 dimension=self._dimension,
                 vector_name=self._vector_name,
+                layout=self._layout,
                 datetimes=[payload_path(self._dialect, path) for path in self._datetimes],
             )
             if self._vector_name is None and isinstance(info.config.params.vectors, dict):
@@ -272,6 +275,7 @@ class QdrantStore(VectorStore):
             metric=self.metric,
             dimension=dimension,
             vector_name=self._vector_name,
+            layout=self._layout,
             indexes=self._indexes,
         )
         self._exists("add")
@@ -312,11 +316,11 @@ class QdrantStore(VectorStore):
             self._make(batch.vectors.shape[1])
         check_dimension(batch.vectors.shape[1], self.dimension, f"document {batch.ids[0]!r}")
         with self._call.exclusive():
-            rows = self._free(batch)
+            rows, vectors = self._free(batch), self._as_kept(batch.vectors)
             points = [
                 models.PointStruct(
                     id=self._points.id(batch.ids[row]),
-                    vector=self._points.named(batch.vectors[row].tolist()),
+                    vector=self._points.named(vectors[row].tolist()),
                     payload=self._layout.write(
                         batch.ids[row], batch.texts[row], batch.metadata[row]
                     ),
@@ -326,6 +330,16 @@ class QdrantStore(VectorStore):
             if points:
                 self._upsert(points, [batch.ids[row] for row in rows])
         return [batch.ids[row] for row in rows]
+
+    def _as_kept(self, vectors: Matrix) -> Matrix:
+        """Vectors of length 1 under cosine: the engine's own float32 overflows at 1e19."""
+        if self.metric != "cosine":
+            return vectors
+        import numpy as np
+
+        exact = vectors.astype(np.float64)
+        lengths: Matrix = np.linalg.norm(exact, axis=1, keepdims=True)
+        return (exact / np.where(lengths, lengths, 1)).astype(np.float32)
 
     def _free(self, batch: Batch) -> Sequence[int]:
         """The rows of a batch that may be written."""
@@ -365,7 +379,7 @@ class QdrantStore(VectorStore):
         if not self._exists("search"):
             return []
         options: dict[str, Any] = {
-            "query": vector.tolist(),
+            "query": self._as_kept(vector[None])[0].tolist(),
             "using": self._vector_name,
             "query_filter": as_model(filter),
             "search_params": models.SearchParams(exact=True) if self._exact else None,
@@ -374,14 +388,20 @@ class QdrantStore(VectorStore):
         }
         sign = -1.0 if self.metric == "euclidean" else 1.0
         foreign = self._foreign()
-        limit = top_k
-        while True:
-            points = self._call("search", _querying(self._collection, limit, options)).points
-            found = list(self._points.documents(points, foreign, sign))
-            if len(found) >= top_k or len(points) < limit:
-                return found[:top_k]
-            # Points that hold no document took the place of some that do.
-            limit = top_k + 2 * (len(points) - len(found))
+
+        def fetch(count: int) -> list[Document]:
+            limit = count
+            while True:
+                points = self._call("search", _querying(self._collection, limit, options)).points
+                found = list(self._points.documents(points, foreign, sign))
+                if len(found) >= count or len(points) < limit:
+                    return found[:count]
+                # Points that hold no document took the place of some that do.
+                limit = count + 2 * (len(points) - len(found))
+
+        if self.capabilities.exact_topk:
+            return top_with_ties(fetch, top_k, metric=self.metric)
+        return fetch(top_k)
 
     def _get(
         self, selection: Selection, *, limit: int | None, include_embedding: bool

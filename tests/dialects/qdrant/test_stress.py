@@ -1,0 +1,39 @@
+"""Hard use of local mode, in memory and in a folder."""
+
+from __future__ import annotations
+
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from tests.stress import DIMENSION, everything_at_once, memory_flat
+from vecstore.dialects.qdrant.store import QdrantStore
+
+
+def test_everything_at_once(tmp_path: Path) -> None:
+    done = everything_at_once(
+        lambda: QdrantStore("docs", path=str(tmp_path), dimension=DIMENSION), seconds=0.4
+    )
+    assert done["close"]
+
+
+def test_memory() -> None:
+    memory_flat(QdrantStore("docs", location=":memory:", dimension=DIMENSION), calls=30)
+
+
+@pytest.mark.heavy
+def test_everything_at_once_for_a_minute(tmp_path: Path) -> None:
+    numbers = count()
+    everything_at_once(
+        lambda: QdrantStore("docs", path=str(tmp_path), dimension=DIMENSION), seconds=30
+    )
+    everything_at_once(
+        lambda: QdrantStore(f"docs{next(numbers)}", location=":memory:", dimension=DIMENSION), 30
+    )
+
+
+@pytest.mark.heavy
+@pytest.mark.timeout(3_600)
+def test_memory_of_many_calls() -> None:
+    memory_flat(QdrantStore("docs", location=":memory:", dimension=DIMENSION), calls=20_000)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
@@ -23,6 +23,8 @@ from vecstore.testing.samples import (
     PATHS,
     TEXTS,
 )
+
+Drawn = TypeVar("Drawn")
 
 _EVERYTHING = Capabilities()
 _ATOM_OPS = tuple(op for op in Op if op not in LOGICAL)
@@ -86,7 +88,7 @@ def filters(
     ]
     if not choices:
         raise ValueError("these capabilities allow no operator at all")
-    return _trees(declared, choices, max_depth)
+    return _ready(_trees(declared, choices, max_depth))
 
 
 @st.composite
@@ -155,4 +157,15 @@ def metadata(domain: Domain = ANYTHING) -> st.SearchStrategy[dict[str, Any]]:
         {}, optional={**dict.fromkeys(KEYS, values), "n": st.one_of(inner, values)}
     )
     odd = st.dictionaries(_segments, st.one_of(values, inner), max_size=2)
-    return st.builds(lambda few, more: domain.fit({**more, **few}), known, odd)
+    return _ready(st.builds(lambda few, more: domain.fit({**more, **few}), known, odd))
+
+
+def _ready(strategy: st.SearchStrategy[Drawn]) -> st.SearchStrategy[Drawn]:
+    """A strategy that has its tables already.
+
+    Hypothesis makes those of Unicode when they are first needed, which takes most of a second on a
+    busy machine. While an example is drawn, that would count as drawing slowly.
+    """
+    for part in (_texts, _paths, _segments, strategy):
+        part.validate()
+    return strategy

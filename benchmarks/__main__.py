@@ -13,6 +13,7 @@ from benchmarks import (
     milvus_lists,
     observation_overhead,
     pgvector_ingest,
+    pgvector_lists,
     qdrant_lists,
     search,
     startup,
@@ -26,6 +27,7 @@ _PARTS = {
     "qdrant": qdrant_lists.run,
     "milvus": milvus_lists.run,
     "observation": observation_overhead.run,
+    "pgvector_lists": pgvector_lists.run,
 }
 
 

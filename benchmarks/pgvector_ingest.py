@@ -7,12 +7,15 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from psycopg.types.json import Jsonb
 
 from benchmarks.timing import duration, show
 from vecstore import Document, open_store
 from vecstore.dialects.pgvector.layout import encode_json
+from vecstore.dialects.pgvector.wire import to_wire
 
 DOCUMENTS = 100_000
 DIMENSION = 384
@@ -66,21 +69,19 @@ def _metadata(row: int) -> dict[str, object]:
     return {"number": row, "group": f"g{row % 100}", "tags": ["a", "b"], "ratio": row / 7}
 
 
-def _copy(pool: object) -> None:
-    from pgvector.psycopg import register_vector
-    from psycopg_pool import ConnectionPool
-
-    assert isinstance(pool, ConnectionPool)
-    with pool.connection() as connection, connection.transaction():
-        register_vector(connection)
-        statement = "COPY raw (id, text, metadata, embedding) FROM STDIN (FORMAT BINARY)"
-        with connection.cursor() as cursor, cursor.copy(statement) as copy:
-            copy.set_types(["text", "text", "jsonb", "vector"])
-            from psycopg.types.json import Jsonb
-
-            for document in _documents(DOCUMENTS):
-                metadata = Jsonb(document.metadata, dumps=encode_json)
-                copy.write_row((document.id, document.text, metadata, document.embedding))
+def _copy(pool: Any) -> None:
+    statement = "COPY raw (id, text, metadata, embedding) FROM STDIN (FORMAT BINARY)"
+    with (
+        pool.connection() as connection,
+        connection.transaction(),
+        connection.cursor() as cursor,
+        cursor.copy(statement) as copy,
+    ):
+        copy.set_types(["text", "text", "jsonb", "bytea"])
+        for document in _documents(DOCUMENTS):
+            metadata = Jsonb(document.metadata, dumps=encode_json)
+            vector = to_wire(document.embedding)
+            copy.write_row((document.id, document.text, metadata, vector))
 
 
 def _peak() -> int:

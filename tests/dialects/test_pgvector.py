@@ -140,6 +140,8 @@ PLACEHOLDERS = {
     "named": r"(?<!:):p\d+",
     "numeric_dollar": r"\$\d+",
 }
+WORDS |= set("CASE WHEN THEN ELSE END EXISTS SELECT FROM WHERE AS numeric boolean array".split())
+WORDS |= {"element", "item", "jsonb_array_elements", "FALSE"}
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -154,10 +156,12 @@ def test_the_text_is_ours_and_every_key_and_value_is_bound(style: Any) -> None:
     for filter in [*hostile, *[source.filter() for _ in range(100)]]:
         compiled = dialect.compile(filter)
         marks = re.findall(PLACEHOLDERS[style], compiled.query)
+        if style != "format":
+            marks = list(dict.fromkeys(marks))  # a long list stands in several places
         assert len(marks) == len(compiled.params)
         rest = re.sub(PLACEHOLDERS[style], " ", compiled.query)
         assert set(re.findall(r"\w+", rest)) <= WORDS, rest
-        assert set(re.sub(r"\w", "", rest)) <= set(" ()\"'[]{}@<>=-:,"), rest
+        assert set(re.sub(r"\w", "", rest)) <= set(" ()\"'[]{}@<>=-:,.#"), rest
         values = compiled.params.values() if isinstance(compiled.params, dict) else compiled.params
         for value in values:
             listed = value if isinstance(value, list) else [value]

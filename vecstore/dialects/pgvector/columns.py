@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from vecstore.dialects.pgvector.layout import encode_json
+from vecstore.dialects.pgvector.membership import MOST_CONTAINED, among_texts
 from vecstore.dialects.pgvector.sql import Bound, SqlPart
 from vecstore.errors import ConfigurationError
 from vecstore.filter.op import Op
@@ -133,6 +134,8 @@ class Column:
     def equal(self, column: str, literals: tuple[Scalar, ...]) -> SqlPart:
         """The column equals, or holds, one of the literals."""
         usable = self._usable(literals)
+        if self.type == "list[str]" and len(usable) > MOST_CONTAINED:
+            return among_texts(column, [str(item) for item in usable])
         if self.type == "list[str]":
             wanted = [encode_json([item]) for item in usable]
             return [f"{column} @> ANY(", Bound(wanted, "text[]::jsonb[]"), ")"]

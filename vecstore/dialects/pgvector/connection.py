@@ -96,8 +96,12 @@ class Connections:
         self._foreign: Any = pool
         self._pool_size = pool_size
         self._timeout = timeout
-        self._statement_timeout = statement_timeout
         self._prepare_threshold = prepare_threshold
+        # Compiling to machine code takes longer than any of our statements: filters look costly.
+        self._settings = "SET LOCAL jit = off"
+        if statement_timeout is not None:
+            milliseconds = max(1, round(statement_timeout * 1_000))
+            self._settings += f"; SET LOCAL statement_timeout = {milliseconds:d}"
         self._closed = False
         self.database: str | None = None
         """The database's name, once it has been connected to."""
@@ -306,11 +310,7 @@ class Connections:
 
         cursor = psycopg.Cursor(connection, row_factory=tuple_row)
         register_wire_vector(cursor)
-        if connection.autocommit:
-            cursor.execute("BEGIN", prepare=False)
-        if self._statement_timeout is not None:
-            milliseconds = max(1, round(self._statement_timeout * 1_000))
-            cursor.execute("SELECT set_config('statement_timeout', %s, true)", [str(milliseconds)])
+        cursor.execute(("BEGIN; " if connection.autocommit else "") + self._settings, prepare=False)
         return cursor
 
     def _roll_back(self, connection: Connection[Any]) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 from vecstore.dialects.base import Dialect
 from vecstore.dialects.pgvector.columns import Column, read_columns
 from vecstore.dialects.pgvector.layout import encode_json, nested
+from vecstore.dialects.pgvector.membership import MOST_CONTAINED, MOST_EXCLUDED, among
 from vecstore.dialects.pgvector.sql import Bound, SqlPart, joined, quoted
 from vecstore.errors import ConfigurationError
 from vecstore.filter.ast import Expression
@@ -115,14 +116,13 @@ class Pgvector(Dialect[SqlPart]):
         declared = self._column_of(atom)
         if declared is not None:
             return declared.order(self._quoted(declared.name), atom.op, literal)
-        value = self._step(atom)
-        typed: SqlPart = ["(jsonb_typeof(", *value, ") = "]
+        typed: SqlPart = ["(jsonb_typeof(", *self._step(atom), ") = "]
         if isinstance(literal, str):
             text = self._step(atom, last="->>")
             # COLLATE "C" compares by code point whatever the database's own collation is.
             return [*typed, "'string' AND (", *text, f') COLLATE "C" {symbol} ',
                     Bound(literal, "text"), ")"]  # fmt: skip
-        return [*typed, "'number' AND (", *value, f") {symbol} ",
+        return [*typed, "'number' AND (", *self._step(atom), f") {symbol} ",
                 Bound(encode_json(literal), "jsonb"), ")"]  # fmt: skip
 
     def member(self, atom: Expression) -> SqlPart:
@@ -130,6 +130,8 @@ class Pgvector(Dialect[SqlPart]):
         declared = self._column_of(atom)
         if declared is not None:
             contained = declared.equal(self._quoted(declared.name), atom.value.items)
+        elif len(atom.value.items) > (MOST_CONTAINED if atom.op is Op.IN else MOST_EXCLUDED):
+            contained = among(self._step(atom), self._step(atom, last="->>"), atom.value.items)
         else:
             candidates = [
                 nested(atom.key.path, item, in_list=in_list)
@@ -156,23 +158,25 @@ class Pgvector(Dialect[SqlPart]):
     def finish(self, part: SqlPart) -> Compiled:
         """Number the parameters in the order in which they stand."""
         bound = [piece for piece in part if isinstance(piece, Bound)]
+        if self.paramstyle != "format":
+            # A list that stands in several places travels once.
+            bound = list({id(piece): piece for piece in bound}.values())
         if len(bound) > _MAX_PARAMETERS:
             raise self.refuse(
                 None,
                 f"it binds at most {_MAX_PARAMETERS:,} parameters, not {len(bound):,}",
                 "use IN for many values of one key",
             )
+        numbers = {id(piece): index for index, piece in enumerate(bound)}
         marker, cast = _STYLES[self.paramstyle]
         sql: list[str] = []
-        index = 0
         for piece in part:
             if isinstance(piece, Bound):
+                index = numbers[id(piece)]
                 written = marker.format(index=index, number=index + 1)
-                type_name = piece.type
-                for step in type_name.split("::"):
+                for step in piece.type.split("::"):
                     written = cast.format(bound=written, type=step)
                 sql.append(written)
-                index += 1
             else:
                 sql.append(piece)
         values = [piece.value for piece in bound]

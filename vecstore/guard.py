@@ -8,6 +8,7 @@ between taking and giving back; the list may keep a lock too many, never one too
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, starmap
 from threading import Lock, RLock, get_ident
@@ -246,7 +247,7 @@ def _taken(
     options: dict[str, Any],
 ) -> list[Item]:
     found = hook(*arguments, **options)
-    return list(found if at_most is None else islice(found, at_most))
+    return list(found if at_most is None else islice(found, min(at_most, sys.maxsize)))
 
 
 def _begun(

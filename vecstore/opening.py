@@ -113,7 +113,7 @@ class StoreURL:
             scheme=parts.scheme,
             user=None if parts.username is None else unquote(parts.username),
             password=None if parts.password is None else unquote(parts.password),
-            host=parts.hostname or "",
+            host=_host(parts.netloc, parts.hostname),
             port=port,
             path=unquote(parts.path),
             query=query,
@@ -194,6 +194,13 @@ class StoreURL:
                         f"{self}: {text!r} is no value for the option {name!r}"
                     ) from None
         return {**result, **given}
+
+
+def _host(netloc: str, hostname: str | None) -> str:
+    """The host; one with encoded characters is the path of a socket, whose case matters."""
+    if hostname is None or "%" not in hostname:
+        return hostname or ""
+    return unquote(netloc.rpartition("@")[2].partition(":")[0])
 
 
 COMMON_OPTIONS = ("async_threads", "observers", "observe_content")

@@ -45,6 +45,9 @@ def _refusal(pattern: str, says: str, *, retryable: bool = False) -> _Refusal:
 # libpq has no codes for failed connections, only the texts of the server and of the system.
 _REFUSALS: Final = (
     _refusal(
+        "invalid .*value|invalid connection option", "an option of the connection is no such value"
+    ),
+    _refusal(
         "password authentication failed|no password supplied|authentication failed",
         "the server does not accept this user and password",
     ),

@@ -83,7 +83,7 @@ def _engine(payloads: list[dict[str, Any]]) -> None:
         shard = edge.EdgeShard.create(folder, edge.EdgeConfig(vectors=size, wal_enabled=False))
         points = [edge.Point(n, [1.0], {"metadata": one}) for n, one in enumerate(payloads)]
         shard.update(edge.UpdateOperation.upsert_points(points))
-        dialect = Qdrant()
+        dialect = Qdrant(prefix="metadata")
 
         def make(filter: Expression, length: int) -> dict[str, Callable[[], Any]]:
             requests = [

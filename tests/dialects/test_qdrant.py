@@ -102,7 +102,8 @@ def test_spec(filter: Expression, query: Any) -> None:
 
 
 def test_metadata_stands_under_its_prefix() -> None:
-    assert Qdrant().compile(F.k == "a").query == {"must": [equal("a", "metadata.k")]}
+    nested = Qdrant(prefix="metadata")
+    assert nested.compile(F.k == "a").query == {"must": [equal("a", "metadata.k")]}
     in_a_path = Qdrant(prefix=("doc", "meta data"))
     assert in_a_path.compile(F.k == "a").query == {"must": [equal("a", 'doc."meta data".k')]}
     assert in_a_path.compile(None).query == {}
@@ -121,7 +122,7 @@ def test_every_case_on_every_document(qdrant_rows: Rows) -> None:
         assert answered(TOP, rows, qdrant_rows.select) > 420
     else:
         qdrant_rows.load({name: payload_of(name, "", one) for name, one in rows.items()})
-        assert answered(Qdrant(), rows, qdrant_rows.select, only=is_small) > 350
+        assert answered(Qdrant(prefix="metadata"), rows, qdrant_rows.select, only=is_small) > 350
 
 
 def is_small(filter: Expression) -> bool:
@@ -358,7 +359,11 @@ def test_numbers_that_float64_cannot_tell_apart_are_refused() -> None:
 
 
 def test_options() -> None:
-    assert compile_filter("k == 'a'", "qdrant", prefix="").query == {"must": [equal("a")]}
+    # By default a key names what stands in the payload, as others write it.
+    assert compile_filter("k == 'a'", "qdrant").query == {"must": [equal("a")]}
+    assert compile_filter("metadata.k == 'a'", "qdrant").query == (
+        compile_filter("k == 'a'", "qdrant", prefix="metadata").query
+    )
     assert Qdrant(datetimes=["at"]) == Qdrant(datetimes={"at"}) == Qdrant(datetimes=[("at",)])
     assert hash(Qdrant(datetimes=["at"])) == hash(Qdrant(datetimes={"at"}))
     with pytest.raises(ConfigurationError, match=r"write datetimes=\{'created'\}"):

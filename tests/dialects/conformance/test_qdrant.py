@@ -28,7 +28,7 @@ def is_kept(path: tuple[str, ...], value: Any) -> bool:
 class InOurLayout(Conformance):
     """Documents as our own store lays them out."""
 
-    dialect = Qdrant()
+    dialect = Qdrant(prefix="metadata")
     domain = Domain(integers=INT64, accepts=is_kept)
 
     def load(self, rows: Documents) -> None:
@@ -62,7 +62,7 @@ class TestQdrantEdgeWithIndexes(InOurLayout):
 class TestQdrantEdgeWithoutPrefix(Conformance):
     """Metadata at the top of the payload, as other programs write it."""
 
-    dialect = Qdrant(prefix="")
+    dialect = Qdrant()
     domain = Domain(integers=INT64, accepts=is_kept)
 
     @classmethod
@@ -97,7 +97,7 @@ class WithDatetimes(InOurLayout):
 
     trees = 100
     test_limits = None
-    dialect = Qdrant(datetimes={"x", ("n", "k")})
+    dialect = Qdrant(prefix="metadata", datetimes={"x", ("n", "k")})
     domain = Domain(
         integers=INT64,
         accepts=lambda path, value: (

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 
 from vecstore.dialects.base import Dialect
 from vecstore.dialects.qdrant.floats import DIGITS, REMEDY, keeps_float
-from vecstore.dialects.qdrant.layout import METADATA, as_path, is_timestamp
+from vecstore.dialects.qdrant.layout import as_path, is_timestamp
 from vecstore.errors import ConfigurationError
 from vecstore.filter.ast import Expression
 from vecstore.filter.convert import (
@@ -43,8 +43,8 @@ class Qdrant(Dialect[Condition]):
     """Qdrant: servers over REST and gRPC, the client's local mode, and the embedded engine.
 
     Args:
-        prefix: Where the metadata stands in the payload: one key, a tuple of keys for a path, or
-            ``""`` for the payload itself.
+        prefix: Where the metadata stands in the payload: ``""`` for the payload itself, one key, or
+            a tuple of keys for a path. Our own store and LangChain's have it under ``"metadata"``.
         datetimes: Keys that hold timestamps or nothing, and can therefore be ordered as such: a
             key by its name, a key inside an object as a tuple. Stores refuse other values there;
             whoever only compiles vouches for the data.
@@ -54,13 +54,13 @@ class Qdrant(Dialect[Condition]):
 
     Example:
         >>> Qdrant().compile("country == 'BG' AND city != 'Sofia'").query
-        {'must': [{'key': 'metadata.country', 'match': {'value': 'BG'}}],
-         'must_not': [{'key': 'metadata.city', 'match': {'value': 'Sofia'}}]}
+        {'must': [{'key': 'country', 'match': {'value': 'BG'}}],
+         'must_not': [{'key': 'city', 'match': {'value': 'Sofia'}}]}
     """
 
     name: ClassVar[str] = "qdrant"
 
-    prefix: str | tuple[str, ...] = METADATA
+    prefix: str | tuple[str, ...] = ""
     datetimes: Collection[str | tuple[str, ...]] = frozenset()
 
     def __post_init__(self) -> None:

@@ -83,8 +83,8 @@ SPEC: list[tuple[Expression, Any]] = [
         },
     ),
     (
-        ((F.k == "a") | (F.k == "b")) & (F.x == "c"),
-        {"must": [{"should": [equal("a"), equal("b")]}, equal("c", "x")]},
+        ((F.k == "a") | (F.y == "b")) & (F.x == "c"),
+        {"must": [{"should": [equal("a"), equal("b", "y")]}, equal("c", "x")]},
     ),
     (F.k.in_([]), NOTHING),
     (F.k.not_in([]), {}),

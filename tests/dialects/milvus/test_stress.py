@@ -1,0 +1,43 @@
+"""Hard use of milvus-lite: everything at once, interrupted anywhere, memory that stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.stress import DIMENSION, add_and_change, everything_at_once, interrupted, memory_flat
+from vecstore.dialects.milvus.store import MilvusStore
+
+
+def opening(folder: Path) -> Callable[[], MilvusStore]:
+    return lambda: MilvusStore("docs", uri=str(folder / "docs.db"), dimension=DIMENSION)
+
+
+def test_everything_at_once(folder: Path) -> None:
+    assert everything_at_once(opening(folder), seconds=1.5)["close"]
+
+
+def test_interrupted(folder: Path) -> None:
+    assert interrupted(opening(folder), add_and_change, times=30)
+
+
+@pytest.mark.heavy
+@pytest.mark.timeout(1_800)
+def test_everything_at_once_for_minutes(folder: Path) -> None:
+    everything_at_once(opening(folder), seconds=120)
+
+
+@pytest.mark.heavy
+@pytest.mark.timeout(3_600)
+def test_interrupted_many_times(folder: Path) -> None:
+    interrupted(opening(folder), add_and_change, times=2_000, check_each=10)
+
+
+@pytest.mark.heavy
+@pytest.mark.timeout(7_200)
+def test_memory_of_a_hundred_thousand_calls(folder: Path) -> None:
+    # The engine keeps up to 128 MB of rows in memory until it writes a segment.
+    with opening(folder)() as store:
+        memory_flat(store, calls=100_000, allowed=300 * 2**20)

@@ -41,7 +41,10 @@ class StoreCapabilities:
         max_metadata_bytes: The largest metadata of one document, as compact JSON in UTF-8.
         min_integer: The smallest integer that metadata can hold exactly.
         max_integer: The largest one.
-        max_dimension: The longest vector.
+        max_dimension: The most numbers in a vector.
+        min_vector_length: The shortest vector, by euclidean length, that the engine compares
+            exactly; zeros alone are another matter.
+        max_vector_length: The longest one.
         max_top_k: The largest ``top_k`` of a search.
         max_batch: The most documents, or ids, that one call to the engine carries; larger work is
             split, not refused.
@@ -67,5 +70,7 @@ class StoreCapabilities:
     min_integer: int | None = None
     max_integer: int | None = None
     max_dimension: int | None = None
+    min_vector_length: float | None = None
+    max_vector_length: float | None = None
     max_top_k: int | None = None
     max_batch: int | None = None

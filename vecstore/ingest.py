@@ -24,6 +24,7 @@ from vecstore.errors import (
     VecstoreError,
 )
 from vecstore.filter.text import key_text
+from vecstore.lengths import LengthLimits
 from vecstore.refusals import Refusals
 from vecstore.scope import Scope, id_outside
 
@@ -58,6 +59,7 @@ class Ingest:
         self._store = store
         self._call = call
         self._limits = RecordLimits(store.name, store.capabilities)
+        self._lengths = LengthLimits(store.name, store.capabilities)
         self._expected = store.dimension
         self._scope = None if call.within is None else Scope(call.within)
         # The filter that the hook gets, where it decides by itself whom an id belongs to.
@@ -230,6 +232,11 @@ class Ingest:
                     item = part[row]
                     zero = DocumentError(_zero(item.id), document_id=item.id)
                     self._refuse(item, zero, refused)
+        for part in _chunks([one for one in fitting if one.position not in refused], WRITE_BATCH):
+            for row, fault in self._lengths.faults(_stacked(part)):
+                item = part[row]
+                told = f"the vector of document {shown_id(item.id)} {fault}"
+                self._refuse(item, DocumentError(told, document_id=item.id), refused)
         self._expected = expected
         return [item for item in prepared if item.position not in refused]
 
@@ -384,6 +391,12 @@ class Ingest:
         if self._store.metric == "cosine":
             for row in rows_of_zeros(matrix):
                 faults[row] = f"the embedder returned {_zero(batch[row].id)}"
+        for row, fault in self._lengths.faults(matrix):
+            if row not in faults:
+                faults[row] = (
+                    f"the vector that the embedder returned for document {shown_id(batch[row].id)} "
+                    f"{fault}"
+                )
         self._expected = matrix.shape[1]
         if not faults:
             return batch, matrix

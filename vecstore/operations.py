@@ -40,6 +40,7 @@ from vecstore.filter.convert import Compiled
 from vecstore.filter.normalize import simplify
 from vecstore.guard import GuardedHooks
 from vecstore.hooks import changed, id_parts
+from vecstore.lengths import LengthLimits, of_length_one
 from vecstore.observation import (
     Observer,
     is_observed,
@@ -174,12 +175,14 @@ class StoreOperations(GuardedHooks):
         matches, filter = self._compiled(call.operation, call.filter, call.within)
         if not matches or not request.top_k:
             return []
-        vector = request.vector
+        vector: Any = request.vector
         if vector is None:
             assert request.query is not None
             vector = self._embed_query(request.query)
             self._check_query(vector, EmbeddingError)
             check_stop()
+        if self.metric == "cosine" and any(self._lengths.faults(vector[None, :])):
+            vector = of_length_one(vector)  # only its direction counts
         found = self._ask_all(
             "search",
             self._search,
@@ -361,6 +364,13 @@ class StoreOperations(GuardedHooks):
                 "the query vector is all zeros: cosine similarity compares directions, and it has "
                 "none"
             )
+        if self.metric != "cosine":
+            for _, fault in self._lengths.faults(vector[None, :]):
+                raise error(f"the query vector {fault}")
+
+    @property
+    def _lengths(self) -> LengthLimits:
+        return LengthLimits(self.name, self.capabilities)
 
     def _check_dimension_limit(self, dimension: int | None) -> None:
         limit = self.capabilities.max_dimension

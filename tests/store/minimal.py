@@ -64,6 +64,7 @@ class MinimalStore(VectorStore):
     ) -> Iterable[Document]:
         self.calls.append(("search", top_k))
         found = []
+        vector = vector.astype(float)
         for id in self._matching(filter):
             row = self.rows[id][2].astype(float)
             score = float(row @ vector / np.linalg.norm(row) / np.linalg.norm(vector))

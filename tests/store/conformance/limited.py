@@ -60,8 +60,9 @@ class LimitedStore(SimpleVectorStore):
             check_flat(document.metadata, document.id)
 
     def _add(self, batch: Batch) -> Iterable[str]:
-        lengths = np.linalg.norm(batch.vectors, axis=1, keepdims=True)
-        return super()._add(replace(batch, vectors=batch.vectors / lengths))
+        wide = batch.vectors.astype(np.float64)
+        lengths = np.linalg.norm(wide, axis=1, keepdims=True)
+        return super()._add(replace(batch, vectors=(wide / lengths).astype(np.float32)))
 
     def _get(
         self, selection: Selection, *, limit: int | None, include_embedding: bool

@@ -35,7 +35,6 @@ from vecstore.dialects.milvus.schema import (
     look_at_collection,
     make_collection,
 )
-from vecstore.dialects.milvus.vectors import check_lengths, comparable_query
 from vecstore.document import Document
 from vecstore.embedding import BatchingStrategy, EmbedderInput, check_dimension
 from vecstore.errors import (
@@ -47,6 +46,7 @@ from vecstore.filter.ast import Expression
 from vecstore.filter.convert import Compiled
 from vecstore.foreign import ForeignRecords
 from vecstore.hooks import changed
+from vecstore.lengths import LONGEST_IN_FLOAT32, SHORTEST_IN_FLOAT32
 from vecstore.observation import Place
 from vecstore.opening import StoreURL
 from vecstore.operations import CommonOptions
@@ -117,6 +117,8 @@ class MilvusStore(VectorStore):
         min_integer=MIN_INTEGER,
         max_integer=MAX_INTEGER,
         max_dimension=MAX_DIMENSION,
+        min_vector_length=SHORTEST_IN_FLOAT32,
+        max_vector_length=LONGEST_IN_FLOAT32,
         max_top_k=MAX_TOP_K,
         max_batch=BATCH,
     )
@@ -292,7 +294,6 @@ class MilvusStore(VectorStore):
             return self._written(batch)
 
     def _written(self, batch: Batch) -> list[str]:
-        check_lengths(batch.ids, batch.vectors, self.metric)
         if not self._exists("add"):
             self._make(batch.vectors.shape[1])
         check_dimension(batch.vectors.shape[1], self.dimension, f"document {batch.ids[0]!r}")
@@ -318,7 +319,6 @@ class MilvusStore(VectorStore):
     ) -> Iterable[Document]:
         if not self._exists("search"):
             return []
-        vector = comparable_query(vector, self.metric)
         with self._call.exclusive:
             condition = as_text(filter)
             if filter is not None and self._call.lite and not filter.is_whole:

@@ -37,6 +37,7 @@ from vecstore.filter.ast import Expression
 from vecstore.filter.convert import Compiled
 from vecstore.filter.text import key_text
 from vecstore.foreign import ForeignRecords
+from vecstore.lengths import LONGEST_IN_FLOAT32, SHORTEST_IN_FLOAT32
 from vecstore.observation import Place
 from vecstore.opening import StoreURL
 from vecstore.operations import CommonOptions
@@ -112,6 +113,8 @@ class PgvectorStore(VectorStore):
         max_text_bytes=256 * 1024 * 1024,
         max_metadata_bytes=200 * 1024 * 1024,
         max_dimension=16_000,
+        min_vector_length=SHORTEST_IN_FLOAT32,
+        max_vector_length=LONGEST_IN_FLOAT32,
         max_batch=5_000,
     )
 

@@ -45,6 +45,7 @@ from vecstore.filter.ast import Expression
 from vecstore.filter.convert import Compiled
 from vecstore.filter.op import LOGICAL
 from vecstore.foreign import ForeignRecords
+from vecstore.lengths import LONGEST_IN_FLOAT32, SHORTEST_IN_FLOAT32
 from vecstore.observation import Place
 from vecstore.opening import StoreURL
 from vecstore.operations import CommonOptions
@@ -155,10 +156,12 @@ class QdrantStore(VectorStore):
             raise ConfigurationError(f"timeout is a whole number of seconds, not {timeout!r}")
         if not isinstance(layout, PayloadLayout):
             raise ConfigurationError(f"layout is a PayloadLayout, not a {type(layout).__name__}")
-        # The engine keeps directions under cosine, not lengths.
+        # The engine keeps directions under cosine, not lengths; these are cut to 1 before.
         self.capabilities = replace(
             self.capabilities,
             keeps_norm=metric != "cosine",
+            min_vector_length=None if metric == "cosine" else SHORTEST_IN_FLOAT32,
+            max_vector_length=None if metric == "cosine" else LONGEST_IN_FLOAT32,
             exact_topk=exact,
             id_charset="any" if layout.id else "uuid_or_number",
         )

@@ -9,6 +9,7 @@ from vecstore.testing.store_suite.embedding import Embedding
 from vecstore.testing.store_suite.filtering import Filtering
 from vecstore.testing.store_suite.foreign import Foreign
 from vecstore.testing.store_suite.ids import Ids
+from vecstore.testing.store_suite.lengths import Lengths
 from vecstore.testing.store_suite.lifecycle import Lifecycle
 from vecstore.testing.store_suite.limits import Limits
 from vecstore.testing.store_suite.lives import Lives
@@ -40,6 +41,7 @@ class StoreSuite(
     Metadata,
     Searching,
     Paging,
+    Lengths,
     Filtering,
     Reading,
     Updating,

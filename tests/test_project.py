@@ -293,7 +293,7 @@ def loaded_after(code: str) -> set[str]:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=900,
         check=False,
     )
     assert run.returncode == 0, run.stderr
@@ -377,7 +377,7 @@ def test_examples_in_documents_print_what_they_claim(document: str, tmp_path: Pa
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=900,
         check=False,
     )
     assert run.returncode == 0, run.stderr

@@ -287,7 +287,7 @@ print(len(points))
 
     def outcome(depth: int) -> tuple[int, str]:
         command = [sys.executable, "-c", program, str(depth)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=900)
         return done.returncode, done.stdout.strip()
 
     assert outcome(DEEPEST) == (0, "1")

@@ -25,7 +25,7 @@ def test_examples_print_what_they_claim(name: str, tmp_path: Path) -> None:
         env={"PYTHONPATH": str(DOCS.parent)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=900,
         check=False,
     )
     assert run.returncode == 0, run.stderr

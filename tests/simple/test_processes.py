@@ -113,7 +113,7 @@ def run(script: str, path: Path, times: int) -> list[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=240,
+        timeout=900,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.split("]")

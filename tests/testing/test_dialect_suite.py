@@ -406,7 +406,7 @@ def run_outsider(folder: Path, code: str) -> str:
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=900,
         check=False,
     )
     return done.stdout + done.stderr

@@ -27,7 +27,7 @@ def run_the_page(folder: Path, code: str, only: str = "") -> str:
         env={"PYTHONPATH": str(ROOT), "PATH": ""},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=900,
         check=False,
     )
     return done.stdout + done.stderr

@@ -74,7 +74,8 @@ def test_calls_after_many_interruptions_work(folder: Path) -> None:
 
 
 def test_a_call_has_a_deadline(open_milvus: Open) -> None:
-    store = open_milvus(dimension=2, timeout=0.2)
+    store = open_milvus(dimension=2)
+    store._call._deadline = 0.2
     ended = threading.Event()
 
     def hang(client: Any) -> None:

@@ -152,7 +152,7 @@ def test_a_forked_child_is_told_at_once_and_leaves_the_file_alone(folder: Path, 
         [sys.executable, "-W", "ignore", "-c", textwrap.dedent(FORKED), path, end],
         stdout=subprocess.PIPE,
         text=True,
-        timeout=100,
+        timeout=900,
         check=False,
     )
     first, *rest = ran.stdout.splitlines()
@@ -226,7 +226,7 @@ def test_a_forked_child_reaches_a_server_by_a_connection_of_its_own(folder: Path
                 [sys.executable, "-W", "ignore", "-c", textwrap.dedent(program), address],
                 capture_output=True,
                 text=True,
-                timeout=100,
+                timeout=900,
                 check=False,
                 env={**os.environ, "GRPC_ENABLE_FORK_SUPPORT": "1"},
             )

@@ -229,6 +229,39 @@ class TestOfOthers:
             Document("Hello", {"n": 1, "k": "v"}, id=one)
         ]
 
+    def test_ids_in_payloads_whose_points_are_not_ours(self, client: QdrantClient) -> None:
+        size = models.VectorParams(size=2, distance=models.Distance.DOT)
+        client.create_collection("kb", vectors_config=size)
+        points = [
+            models.PointStruct(
+                id=n, vector=[1.0, n], payload={"doc": f"d{n}", "meta": {"n": n}, "x": n}
+            )
+            for n in range(6)
+        ]
+        client.upsert("kb", points)
+        layout = PayloadLayout(id="doc", text="content", metadata="meta")
+        store = QdrantStore("kb", client=client, layout=layout, metric="dot")
+        assert [one.id for one in store.get(["d1", "no", "d0"])] == ["d1", "d0"]
+        assert [one.id for one in store.get(["d1", "d2"], filter="n == 2")] == ["d2"]
+        assert store.update_metadata(["d1", "no"], set={"m": 1}) == 1
+        assert client.retrieve("kb", [1])[0].payload == {
+            "doc": "d1",
+            "meta": {"n": 1, "m": 1},
+            "x": 1,
+        }
+        assert store.add([document("d2", {"n": 22}), document("new", {"n": 7})]) == ["d2", "new"]
+        assert client.retrieve("kb", [2])[0].payload == {
+            "doc": "d2",
+            "content": "text",
+            "meta": {"n": 22},
+        }
+        with pytest.raises(DuplicateDocumentError):
+            store.add([document("d3")], on_conflict="error")
+        assert store.count() == 7
+        assert store.delete(["d0", "no"]) == 1
+        assert store.delete(filter="n > 3") == 4
+        assert sorted(one.id for one in store.scan()) == ["d1", "d3"]
+
     @pytest.mark.parametrize("id_key", [None, "key"])
     def test_keys_that_other_parts_of_the_document_have(
         self, client: QdrantClient, id_key: str | None

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from vecstore.dialects.qdrant.client import Calls
 from vecstore.dialects.qdrant.collection import UNNAMED
-from vecstore.dialects.qdrant.layout import PayloadLayout, point_id
+from vecstore.dialects.qdrant.dialect import encode_key
+from vecstore.dialects.qdrant.layout import OWN, PayloadLayout, point_id
 from vecstore.dialects.qdrant.models import filter_model
 from vecstore.document import Document, stored_document
 from vecstore.filter.convert import Compiled
@@ -34,6 +35,11 @@ class Points:
     collection: str
     layout: PayloadLayout
     vector_name: str | None
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether points may have been written by others, under ids that do not follow ours."""
+        return self.layout.id is not None and self.layout != OWN
 
     def id(self, document_id: str) -> str | int:
         """The point under which a document is stored."""
@@ -66,10 +72,16 @@ class Points:
         filter: Compiled | None,
         include_embedding: bool,
     ) -> list[Any]:
-        """Points with one of the ids that match, in one request."""
+        """Points with one of the ids that match."""
         from qdrant_client import models
 
-        points = self.ids(document_ids)
+        wanted_ids = [*document_ids]
+        if self.elsewhere:
+            pages = self._pages(
+                operation, self._of_ids(wanted_ids, filter), include_embedding, len(wanted_ids)
+            )
+            return [point for page in pages for point in page]
+        points = self.ids(wanted_ids)
         if not points:
             return []
         options = {"with_payload": True, "with_vectors": self.vectors(include_embedding)}
@@ -93,9 +105,24 @@ class Points:
         self, operation: str, document_ids: Sequence[str], filter: Compiled | None = None
     ) -> list[str]:
         """Which of the ids are stored, and match."""
-        names = {str(point): one for one in document_ids for point in self.ids([one])}
         found = self.selected(operation, document_ids, filter, False)
+        if self.elsewhere:
+            return [*dict.fromkeys(point.payload[self.layout.id] for point in found)]
+        names = {str(point): one for one in document_ids for point in self.ids([one])}
         return [names[str(point.id)] for point in found]
+
+    def places(self, operation: str, document_ids: Sequence[str]) -> dict[str, Any]:
+        """Under which points documents are to be written: their own, where they are stored."""
+        places: dict[str, Any] = {one: self.id(one) for one in document_ids}
+        if self.elsewhere:
+            for point in self.selected(operation, document_ids, None, False):
+                places[point.payload[self.layout.id]] = point.id
+        return places
+
+    def _of_ids(self, document_ids: Sequence[str], filter: Compiled | None) -> Any:
+        assert self.layout.id is not None
+        ids = {"key": encode_key((self.layout.id,)), "match": {"any": [*document_ids]}}
+        return filter_model({"must": [ids, *([] if filter is None else [filter.query])]})
 
     def written(self, operation: str, points: Sequence[Any], ids: Sequence[str]) -> list[str]:
         """Which of the points are stored as they were to be written."""
@@ -121,10 +148,15 @@ class Points:
         self, operation: str, filter: Compiled | None, include_embedding: bool, size: int
     ) -> Iterator[list[Any]]:
         """All points that match, page by page, in the order of the points' ids."""
+        return self._pages(operation, as_model(filter), include_embedding, size)
+
+    def _pages(
+        self, operation: str, filter: Any, include_embedding: bool, size: int
+    ) -> Iterator[list[Any]]:
         offset: Any = None
         while True:
             page, offset = self.call(
-                operation, self._scroll(as_model(filter), include_embedding, size, offset)
+                operation, self._scroll(filter, include_embedding, size, offset)
             )
             yield list(page)
             if offset is None:

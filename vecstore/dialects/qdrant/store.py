@@ -23,7 +23,7 @@ from vecstore.dialects.qdrant.collection import (
     payload_path,
     read_indexes,
 )
-from vecstore.dialects.qdrant.dialect import Qdrant
+from vecstore.dialects.qdrant.dialect import Qdrant, is_addressable
 from vecstore.dialects.qdrant.floats import check_floats, rounded_floats
 from vecstore.dialects.qdrant.layout import (
     MAX_INTEGER,
@@ -156,6 +156,8 @@ class QdrantStore(VectorStore):
             raise ConfigurationError(f"timeout is a whole number of seconds, not {timeout!r}")
         if not isinstance(layout, PayloadLayout):
             raise ConfigurationError(f"layout is a PayloadLayout, not a {type(layout).__name__}")
+        if layout.id is not None and not is_addressable(layout.id):
+            raise ConfigurationError(f"qdrant cannot name the key {layout.id!r} in a filter")
         # The engine keeps directions under cosine, not lengths; these are cut to 1 before.
         self.capabilities = replace(
             self.capabilities,
@@ -320,9 +322,10 @@ class QdrantStore(VectorStore):
         check_dimension(batch.vectors.shape[1], self.dimension, f"document {batch.ids[0]!r}")
         with self._call.exclusive():
             rows, vectors = self._free(batch), self._as_kept(batch.vectors)
+            places = self._points.places("add", [batch.ids[row] for row in rows])
             points = [
                 models.PointStruct(
-                    id=self._points.id(batch.ids[row]),
+                    id=places[batch.ids[row]],
                     vector=self._points.named(vectors[row].tolist()),
                     payload=self._layout.write(
                         batch.ids[row], batch.texts[row], batch.metadata[row]
@@ -430,9 +433,9 @@ class QdrantStore(VectorStore):
         if not self._exists("delete"):
             return 0
         with self._call.exclusive():
-            stored = self._points.stored("delete", selection.ids, selection.filter)
+            stored = self._points.selected("delete", selection.ids, selection.filter, False)
             if stored:
-                points = self._points.ids(stored)
+                points = [point.id for point in stored]
                 name = self._collection
                 self._call("delete", lambda client: client.delete(name, points, wait=True))
         return len(stored)

@@ -97,6 +97,7 @@ def test_a_killed_owner_leaves_nothing_locked(folder: Path) -> None:
 
 
 @pytest.mark.heavy
+@pytest.mark.timeout(1_800)
 def test_a_hundred_killed_owners(folder: Path) -> None:
     for number in range(100):
         assert killed(folder / "docs.db", number) == -9

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vecstore import FilterSyntaxError, parse
+from vecstore import FilterSyntaxError, Limits, parse
 from vecstore.grammar.faults import Advice, Edit, Fault, syntax_error
 
 
@@ -46,8 +46,8 @@ CORRECTED = [
     ('a > −5', 4, 'write -', 'a > -5'),
     ('a == ١٢', 5, 'write 12', 'a == 12'),
     ('a == 5 AND\u200b b == 1', 10, 'delete it', 'a == 5 AND b == 1'),
-    ("tags CONTAINS 'x'", 5, 'write ==', "tags == 'x'"),
-    ("tags NOT CONTAINS 'x'", 9, 'write !=', "tags != 'x'"),
+    ("tags CONTAINS 'x'", 5, 'if tags is a list, write', "tags == 'x'"),
+    ("tags NOT CONTAINS 'x'", 9, 'if tags is a list, write', "tags != 'x'"),
     ("a LIKE 'abc%'", 2, 'a prefix is a range', "a >= 'abc' AND a < 'abd'"),
     ("a LIKE 'abc'", 2, 'write ==', "a == 'abc'"),
     ('a BETWEEN 1 AND 5', 2, 'write two comparisons', 'a >= 1 AND a <= 5'),
@@ -198,7 +198,50 @@ CORRECTED = [
     ('b == 1 AND a NOT BETWEEN 1 AND 5', 17, 'write two comparisons', 'b == 1 AND (a < 1 OR a > 5)'),
     ("NOT a LIKE 'x%'", 6, 'a prefix is a range', "NOT (a >= 'x' AND a < 'y')"),
     ("d BETWEEN DATE '2024-01-01' AND DATE '2024-02-01' OR x == 1", 2, 'write two comparisons', "d >= DATE '2024-01-01' AND d <= DATE '2024-02-01' OR x == 1"),
-    ('NOT 1 <= a <= 5', 4, 'the key stands on the left', 'a >= 1'),
+    ('NOT 1 <= a <= 5', 4, 'write two comparisons', 'NOT (a >= 1 AND a <= 5)'),
+    ('NOT a > 1 < 5', 10, 'write the key again', 'NOT (a > 1 AND a < 5)'),
+    ('a ＝＝ ‘x’', 2, 'write ==', "a == 'x'"),
+    ("a NOT LIKE 'abc%'", 6, 'a prefix is a range', "NOT (a >= 'abc' AND a < 'abd')"),
+    ('{"a": 1}', 0, 'write key, operator and value', 'a == 1'),
+    ('a hot [1]', 2, 'did you mean NOT?', 'a NOT IN [1]'),
+    ('SELECT * FROM x WHERE a == 1', 0, 'keep what stands after WHERE', 'a == 1'),
+    ('year ge 2020', 5, 'write >=', 'year >= 2020'),
+    ("year ge 2020 and country eq BG", 5, 'write >=', "year >= 2020 and country == 'BG'"),
+    ('a gt 1 or b lte 2 or c ne 3', 2, 'write >', 'a > 1 or b <= 2 or c != 3'),
+    ("title contains foo", 6, 'if title is a list, write', "title == 'foo'"),
+    ("a HAS 'x' AND b HAS 'y'", 2, 'if a is a list, write', "a == 'x' AND b == 'y'"),
+    ("tags OVERLAPS ['a', 'b']", 5, 'if tags is a list, write', "tags IN ['a', 'b']"),
+    ("'x' = ANY(tags)", 6, '== is true of a list that holds the value', "tags == 'x'"),
+    ("'x' NOT IN tags", 11, '!= is true of a list that does not hold it', "tags != 'x'"),
+    ("name STARTSWITH 'Ab'", 5, 'a prefix is a range', "name >= 'Ab' AND name < 'Ac'"),
+    ("name.startsWith('Ab') && a == 1", 15, 'a prefix is a range', "name >= 'Ab' AND name < 'Ac' && a == 1"),
+    ("NOT a BETWEEN 1 AND 5 OR b NOT BETWEEN 1 AND 5", 6, 'write two comparisons', 'NOT (a >= 1 AND a <= 5) OR (b < 1 OR b > 5)'),
+    ('a BETWEEN (1, 5)', 2, 'write two comparisons', 'a >= 1 AND a <= 5'),
+    ('x EXISTS AND y NOT EXISTS', 2, 'write IS NOT NULL', 'x IS NOT NULL AND y IS NULL'),
+    ('isnull(a)', 6, 'write IS NULL', 'a IS NULL'),
+    ('a==1&b==2', 4, 'did you mean AND?', 'a==1 AND b==2'),
+    ('a == 1; b == 2', 6, 'did you mean AND?', 'a == 1 AND b == 2'),
+    ('a == 1 /* c */ AND b == 2', 7, 'leave it out', 'a == 1 AND b == 2'),
+    ('{"a": {"$gte": 1, "$lt": 5}, "b": \'x\'}', 0, 'write key, operator and value', "a >= 1 AND a < 5 AND b == 'x'"),
+    ('a: {$in: [1, 2]}', 1, 'write IN', 'a IN [1, 2]'),
+    ('title:foo AND year:2020', 5, 'did you mean ==?', "title == 'foo' AND year == 2020"),
+    ('year:[2000 TO 2010]', 4, 'write two comparisons', 'year >= 2000 AND year <= 2010'),
+    ('$.tenant == 1', 0, 'leave $. out', 'tenant == 1'),
+    ("metadata['x'] == 1", 8, 'leave metadata out', 'x == 1'),
+    ("metadata.get('page no') == 1", 12, 'write the key alone', '"page no" == 1'),
+    ("and(eq('a', 1), gt('b', 2))", 0, 'write and between the conditions', '(a == 1 and b > 2)'),
+    ("tags.contains('x')", 13, '== is true of a list that holds the value', "tags == 'x'"),
+    ("a == x'", 5, 'quote the string', "a == 'x'"),
+    ("a IN ['x', 'y", 11, 'close the string', "a IN ['x', 'y']"),
+    ("(a == b", 6, 'quote the string', "(a == 'b')"),
+    ("a == '''x'''", 7, 'one quote on each side is enough', "a == 'x'"),
+    ("a == u'x'", 5, 'write the string alone', "a == 'x'"),
+    ("1=1 AND a == 2", 0, 'leave it out', 'a == 2'),
+    ('a > 1 OR < 0', 9, 'write the key again', 'a > 1 OR a < 0'),
+    ('a IS == 5', 5, 'leave IS out', 'a == 5'),
+    ('a ==', 4, 'add a value', "a == 'value'"),
+    ('a NOT IN', 8, 'add a list', "a NOT IN ['value']"),
+    ('a IS', 4, 'write', 'a IS NULL'),
     ('b == 1 AND a == 1 OR 2', 21, 'several values stand in a list', 'b == 1 AND a IN [1, 2]'),
     ('a != 1 AND 2', 11, 'several values stand in a list', 'a NOT IN [1, 2]'),
     ('a > 1 OR 2', 9, 'write the key again', 'a > 1 OR a > 2'),
@@ -215,13 +258,17 @@ CORRECTED = [
     ('a.b.c', 5, 'compare it with something', "a.b.c == 'value'"),
 ]
 TOLD = [
-    ('a ＝＝ ‘x’', 2, '＝ (fullwidth equals sign) is not understood: operators are written in ASCII', None),
+    ("title CONTAINS 'foo' AND b == 1 c == 2", 6, 'CONTAINS is not part of the filter language: == matches an element of a list, and nothing looks into strings', "if title is a list, write: title == 'foo'"),
+    ("tags CONTAINS ALL ['x']", 5, 'CONTAINS is not part of the filter language: == matches an element of a list, and nothing looks into strings', "write key == 'element'"),
+    ('{"op": "eq", "key": "a", "value": 1}', 0, 'a filter text does not start with {', 'for the dict form, use Expression.from_dict(...)'),
+    ("a ENDS WITH 'x'", 2, 'ENDS WITH is not part of the filter language: there is no pattern matching', 'compare with ==, IN or a range, and match patterns on the results'),
+    ('a == 1; DROP TABLE x', 6, '; ends nothing here: a filter is one condition', None),
+    ('a == $key', 5, 'a filter text has no placeholders such as $key', 'build the filter in Python, where values need no quoting: F.key == value'),
+    ('1 == 1', 0, 'expected a key, NOT or "(", not the number 1: a value is compared with no other value', 'a filter that selects everything is no filter: pass None'),
     ("a LIKE '%abc%'", 2, 'LIKE is not part of the filter language: there is no pattern matching', 'compare with ==, IN or a range, and match patterns on the results'),
-    ("a NOT LIKE 'abc%'", 6, 'LIKE is not part of the filter language: there is no pattern matching', 'compare with ==, IN or a range, and match patterns on the results'),
     ("a ~ 'x'", 2, '~ is not part of the filter language: there is no pattern matching', 'compare with ==, IN or a range, and match patterns on the results'),
     ("a =~ 'x'", 3, '~ is not part of the filter language: there is no pattern matching', 'compare with ==, IN or a range, and match patterns on the results'),
     ("a !~ 'x'", 2, '!~ is not part of the filter language: there is no pattern matching', 'compare with ==, IN or a range, and match patterns on the results'),
-    ('{"a": 1}', 0, 'a filter text does not start with {', 'for the dict form, use Expression.from_dict(...)'),
     ('a > NULL', 4, 'NULL is no value to compare with: absence has a test of its own', 'write IS NULL or IS NOT NULL'),
     ('a IN [1, NULL]', 9, 'a list on the right of IN cannot hold NULL', 'add OR ... IS NULL to the filter instead'),
     ('a == ?', 5, 'a filter text has no placeholders such as ?', 'build the filter in Python, where values need no quoting: F.key == value'),
@@ -252,21 +299,18 @@ TOLD = [
     ('a == -', 5, 'a sign and its number stand together', None),
     ('a == +x', 6, 'a number needs digits after its sign, not x', None),
     ('a == 1 - 1', 7, 'expected AND, OR or the end, not the character -; a filter does no arithmetic', 'compute the value before you write it into the filter'),
-    ('a == 1 -1', 7, 'expected AND, OR or the end, not the number -1; a filter does no arithmetic', None),
-    ('a -1 == 2', 2, 'expected an operator (==, !=, <, <=, >, >=, IN, NOT IN, IS NULL), not the number -1; a filter does no arithmetic', None),
-    ('NOT a > 1 < 5', 10, 'expected AND, OR or the end, not "<"', 'write the key again: AND a'),
+    ('a == 1 -1', 7, 'expected AND, OR or the end, not the number -1; a filter does no arithmetic', 'compute the value before you write it into the filter'),
+    ('a -1 == 2', 2, 'expected an operator (==, !=, <, <=, >, >=, IN, NOT IN, IS NULL), not the number -1; a filter does no arithmetic', 'compute the value before you write it into the filter'),
     ('a != 1 OR 2', 10, 'expected a key, NOT or "(", not the number 2', None),
     ('a == 1 AND OR !b', 11, 'expected a key, NOT or "(", not "OR"', None),
-    ("a == 'x'-1", 8, 'expected AND, OR or the end, not the number -1; a filter does no arithmetic', None),
+    ("a == 'x'-1", 8, 'expected AND, OR or the end, not the number -1; a filter does no arithmetic', 'compute the value before you write it into the filter'),
     ('a == 1/2', 6, 'expected AND, OR or the end, not the character /; a filter does no arithmetic', 'compute the value before you write it into the filter'),
     ('a == 5\\x', 6, 'a backslash outside a string', None),
-    ('a hot [1]', 2, 'expected an operator (==, !=, <, <=, >, >=, IN, NOT IN, IS NULL), not "hot"', None),
     ('a = 1 and = 2', 10, 'expected a key, NOT or "(", not "="', None),
     ('a == 1 ) (', 7, 'expected AND, OR or the end, not ")": there is no "(" for it', None),
     ('a IN []  []', 9, 'expected AND, OR or the end, not "["', None),
     ('a == 1 AND (', 12, 'unexpected end of the filter: expected a key, NOT or "("', None),
     ("'it's' == 1", 4, 'expected an operator (==, !=, <, <=, >, >=, IN, NOT IN, IS NULL), not "s"', None),
-    ('SELECT * FROM x WHERE a == 1', 0, 'SELECT begins a statement: a filter is its condition alone', 'keep what stands after WHERE'),
     ('delete from x', 0, 'DELETE begins a statement: a filter is its condition alone', 'keep what stands after WHERE'),
 ]
 # fmt: on
@@ -407,9 +451,9 @@ ADVICE = (
 )
 
 
-def hint_of(text: str, readable: str, *advice: Advice) -> str | None:
-    def fault_of(corrected: str) -> Fault | None:
-        return None if corrected == readable else Fault("unreadable", 0, 1)
+def hint_of(text: str, readable: str, *advice: Advice, wrong_at: int = 99) -> str | None:
+    def fault_of(corrected: str, places: object) -> Fault | None:
+        return None if corrected == readable else Fault("unreadable", wrong_at, wrong_at)
 
     return syntax_error(text, Fault("wrong", 5, 6, *advice), fault_of).hint
 
@@ -417,13 +461,20 @@ def hint_of(text: str, readable: str, *advice: Advice) -> str | None:
 def test_a_whole_line_is_shown_only_when_it_can_be_read() -> None:
     assert hint_of("a == 1", "b == 2", *ADVICE) == "change both: b == 2"
     assert hint_of("a == 1", "a == 2", *ADVICE) == "change one: a == 2"
-    assert hint_of("a == 1", "", *ADVICE) == "change both: b"
+    assert hint_of("a == 1 x", "", *ADVICE) == "change both: b"
     assert hint_of("a == 1", "", *ADVICE[2:]) == "do something"
     assert hint_of("a == 1", "") is None
     silent = Advice("change it", "", (Edit(0, 1, "b"),))
     assert hint_of("a == 1", "", silent) is None
     assert hint_of("a == 1", "b == 1", Advice("right?", "b", (Edit(0, 1, "b"),))) == "right? b == 1"
-    assert hint_of("a == 1", "", Advice("right?", "b", (Edit(0, 1, "b"),))) == "right?"
+    assert hint_of("a == 1 x", "", Advice("right?", "b", (Edit(0, 1, "b"),))) == "right?"
+    assert hint_of("a == 1 x", "", Advice("write b", "b", (Edit(0, 1, "b"),))) == "write b"
+
+
+def test_no_piece_is_shown_that_is_itself_at_fault() -> None:
+    for wrong_at in (0, 5, 6):
+        assert hint_of("a == 1", "", *ADVICE, wrong_at=wrong_at) == "do something"
+        assert hint_of("a == 1", "", *ADVICE[:2], wrong_at=wrong_at) is None
 
 
 def test_no_line_is_shown_that_is_long_or_acts_on_a_terminal() -> None:
@@ -448,3 +499,11 @@ def test_a_correction_past_the_limits_is_not_shown_as_a_line() -> None:
     with pytest.raises(FilterSyntaxError) as caught:
         parse(text, limits=None)
     assert caught.value.hint == "quote the string: 'b'"
+
+
+def test_a_correction_past_the_limits_of_the_reader_is_not_shown() -> None:
+    text = "x == 1 AND a NOT BETWEEN 1 AND 5"
+    assert fault(text).hint == "write two comparisons: x == 1 AND (a < 1 OR a > 5)"
+    with pytest.raises(FilterSyntaxError) as caught:
+        parse(text, limits=Limits(nesting=0))
+    assert caught.value.hint == "write two comparisons: key < 1 OR key > 5"

@@ -46,7 +46,7 @@ def test_a_key_is_quoted_exactly_when_it_has_to_be(name: str) -> None:
         assert not plain
     else:
         # White space around a name is none of its own; quotes and dots are read as such.
-        assert bare.key.path == (name,) or not plain
+        assert not plain or bare.key.path == (name,)
 
 
 class Writer:

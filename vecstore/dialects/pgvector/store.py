@@ -96,7 +96,7 @@ class PgvectorStore(VectorStore):
         **common: As for every store, such as ``async_threads``.
 
     Raises:
-        BackendNotInstalledError: If psycopg, psycopg-pool or pgvector is missing.
+        BackendNotInstalledError: If psycopg is missing.
         ConfigurationError: If an option cannot work.
         SchemaMismatchError: If the table does not fit, or is missing and ``create`` is False.
         BackendError: If the server cannot be reached.

@@ -1,0 +1,138 @@
+"""The embedded server: any folder, any number of users, however they end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import psutil
+import pytest
+
+from vecstore import Document, open_store
+
+PROGRAM = textwrap.dedent(
+    """
+    import sys
+    from vecstore import Document, open_store
+    store = open_store(sys.argv[1], dimension=2)
+    store.add([Document("t", id=sys.argv[2], embedding=[1, 2])])
+    print("ready", flush=True)
+    sys.stdin.readline()
+    """
+)
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder for a server's data; pytest's own are closed to the server's user."""
+    with tempfile.TemporaryDirectory(prefix="vecstore-test-") as name:
+        yield Path(name)
+
+
+def address(folder: Path) -> str:
+    return f"pgvector+embedded://{quote(str(folder))}?table=docs"
+
+
+def server_of(folder: Path) -> int:
+    return int((folder / "postmaster.pid").read_text().splitlines()[0])
+
+
+def runs(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def user(folder: Path, name: str) -> subprocess.Popen[bytes]:
+    process = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", PROGRAM, address(folder), name],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    return process
+
+
+@pytest.mark.parametrize(
+    "name", ["a b 'c' \"d\" %20 $HOME `e` ; é", "long" * 50], ids=["hostile", "long"]
+)
+def test_folders_of_any_name(folder: Path, name: str) -> None:
+    place = folder / name
+    for count in (1, 2):
+        with open_store(address(place), dimension=2) as store:
+            store.add([Document("t", id=f"{count}", embedding=[1, 2])])
+            assert store.count() == count
+            server = server_of(place)
+        assert not runs(server)
+
+
+def test_the_last_user_stops_it_whoever_died_before(folder: Path) -> None:
+    place = folder / "pg"
+    killed, ended = user(place, "killed"), user(place, "ended")
+    server = server_of(place)
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate()
+    with open_store(address(place)) as store:
+        assert store.count() == 2
+        ended.communicate(b"\n", timeout=60)  # ends without closing its store
+        assert ended.returncode == 0
+        assert runs(server)
+        assert store.count() == 2
+    assert not runs(server)
+
+
+def test_nobody_left_after_a_kill(folder: Path) -> None:
+    place = folder / "pg"
+    alone = user(place, "alone")
+    server = server_of(place)
+    alone.send_signal(signal.SIGKILL)
+    alone.communicate()
+    assert runs(server)
+    with open_store(address(place)) as store:
+        assert store.count() == 1
+    assert not runs(server)
+
+
+def test_a_killed_server_is_started_again(folder: Path) -> None:
+    place = folder / "pg"
+    with open_store(address(place), dimension=2) as store:
+        store.add([Document("t", id="x", embedding=[1, 2])])
+        server = server_of(place)
+        os.kill(server, signal.SIGKILL)
+        deadline = time.monotonic() + 10
+        while runs(server) and time.monotonic() < deadline:
+            time.sleep(0.05)
+    with open_store(address(place)) as store:
+        assert store.count() == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_forked_child_is_a_user_of_its_own(folder: Path) -> None:
+    place = folder / "pg"
+    with open_store(address(place), dimension=2) as store:
+        store.add([Document("t", id="x", embedding=[1, 2])])
+        server = server_of(place)
+        pid = os.fork()
+        if pid == 0:
+            status = 1
+            try:
+                assert store.count() == 1
+                store.close()
+                status = 0
+            finally:
+                os._exit(status)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+        assert runs(server)
+        assert store.count() == 1
+    assert not runs(server)

@@ -27,7 +27,8 @@ try:
 except ImportError:  # Windows: a process stops the server when its own last store closes
     fcntl = None  # type: ignore[assignment]
 
-_PREFIX: Final = "vecstore-pg-"
+_PREFIX: Final = "vecstore-socket-"
+_USUAL: Final = tuple(os.path.join(os.sep, *names) for names in (["tmp"], ["var", "tmp"]))
 _LONGEST_SOCKET_FOLDER: Final = 70
 """A socket's whole path ends at 103 bytes on some systems."""
 
@@ -223,7 +224,7 @@ def _place_of(folder: Path) -> Path | None:
 
 
 def _new_place() -> Path:
-    for parent in (tempfile.gettempdir(), "/tmp", "/var/tmp"):
+    for parent in (tempfile.gettempdir(), *_USUAL):
         plain = re.fullmatch(r"[A-Za-z0-9_./-]+", parent)
         if plain and len(parent.encode()) <= _LONGEST_SOCKET_FOLDER and os.access(parent, os.W_OK):
             return Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))

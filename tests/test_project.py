@@ -211,7 +211,8 @@ LANGUAGE = {"vecstore.errors", "vecstore.filter"}
 ROOMS = {
     "filter": LANGUAGE,
     "grammar": {*LANGUAGE, "vecstore.grammar", "lark"},
-    "dialects": {*LANGUAGE, "vecstore.grammar", "vecstore.dialects"},
+    "plugins.py": {"vecstore.errors"},
+    "dialects": {*LANGUAGE, "vecstore.grammar", "vecstore.plugins", "vecstore.dialects"},
 }
 
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import lru_cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from vecstore.embedding import EmbedderInput
 from vecstore.errors import ConfigurationError
+from vecstore.plugins import PlugIns
 
 if TYPE_CHECKING:
     from vecstore.store import VectorStore
@@ -31,6 +29,12 @@ _BUILT_IN = {
     "postgres": "vecstore.dialects.pgvector.store:PgvectorStore",
     "postgresql": "vecstore.dialects.pgvector.store:PgvectorStore",
 }
+_PLUG_INS = PlugIns(
+    ENTRY_POINT_GROUP,
+    frozenset(_BUILT_IN),
+    offered="stores for {}: are".format,
+    purpose="stores at {}:".format,
+)
 
 _SECRET = re.compile(
     r"pass(word|wd|phrase)|secret|credential|token$|api[-_]?key"
@@ -258,7 +262,7 @@ def store_schemes() -> list[str]:
         >>> "memory" in store_schemes()
         True
     """
-    return sorted({*_BUILT_IN, *_plug_ins(tuple(sys.path))})
+    return sorted([*_BUILT_IN, *_PLUG_INS.names()])
 
 
 def store_class(scheme: str) -> type[VectorStore]:
@@ -279,44 +283,14 @@ def store_class(scheme: str) -> type[VectorStore]:
 def _load_plug_in(scheme: str) -> type[VectorStore]:
     from vecstore.store import VectorStore
 
-    point = _plug_ins(tuple(sys.path)).get(scheme)
-    if point is None:
+    misfit = f"{scheme}: is no subclass of vecstore.VectorStore"
+    loaded: type[VectorStore] | None = _PLUG_INS.load(scheme, VectorStore, misfit)
+    if loaded is None:
         known = store_schemes()
         raise ConfigurationError(
             f"there is no store for {scheme}:{_closest(scheme, known)} (known: {', '.join(known)})"
         )
-    try:
-        loaded = point.load()
-    except Exception as error:
-        owner = "an unnamed distribution" if point.dist is None else point.dist.name
-        error.add_note(f"entry point {point.value!r} of {owner}, for stores at {scheme}:")
-        raise
-    if not (isinstance(loaded, type) and issubclass(loaded, VectorStore)):
-        raise ConfigurationError(
-            f"the entry point {point.value!r} for {scheme}: is no subclass of vecstore.VectorStore"
-        )
     return loaded
-
-
-@lru_cache(maxsize=4)
-def _plug_ins(path: tuple[str, ...]) -> dict[str, EntryPoint]:
-    """The plug-ins found along ``path``, by scheme.
-
-    Raises:
-        ConfigurationError: If a scheme is offered twice, or is one of our own.
-    """
-    found: dict[str, EntryPoint] = {}
-    owners = dict.fromkeys(_BUILT_IN, "vecstore-dialects")
-    for point in entry_points(group=ENTRY_POINT_GROUP):
-        owner = point.dist.name if point.dist is not None else "an unnamed distribution"
-        rival = owners.setdefault(point.name, owner)
-        if point.name in _BUILT_IN or rival != owner:
-            raise ConfigurationError(
-                f"stores for {point.name}: are offered by two distributions, {rival} and {owner}; "
-                f"uninstall one: pip uninstall {owner}"
-            )
-        found[point.name] = point
-    return found
 
 
 def _closest(name: str, known: Mapping[str, Any] | list[str]) -> str:

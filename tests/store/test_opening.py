@@ -17,8 +17,8 @@ from vecstore import (
     StoreFileError,
     StoreURL,
     open_store,
+    plugins,
 )
-from vecstore import opening as opening_module
 from vecstore.opening import store_class, store_schemes
 
 DOCUMENT = Document("x", {"n": 1}, id="x", embedding=[1, 2])
@@ -255,10 +255,10 @@ def plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         (info / "entry_points.txt").write_text(f"[vecstore.stores]\n{scheme} = {target}\n")
         if code:
             (tmp_path / f"{target.partition(':')[0]}.py").write_text(code)
-        opening_module._plug_ins.cache_clear()
+        plugins._found.cache_clear()
 
     yield install
-    opening_module._plug_ins.cache_clear()
+    plugins._found.cache_clear()
     for name in [name for name in sys.modules if name.startswith("plugged_")]:
         del sys.modules[name]
 
@@ -283,6 +283,18 @@ def test_two_plug_ins_for_one_scheme_are_both_named(plug_in: Any) -> None:
         open_store("other:")
     assert "first-store" in str(caught.value)
     assert "second-store" in str(caught.value)
+
+
+def test_two_entry_points_for_one_scheme_in_one_distribution_are_both_named(plug_in: Any) -> None:
+    plug_in("other-store", "other", "plugged_one:Store\nother = plugged_two:Store", STORE)
+    told = "stores for other: are offered twice by other-store, as 'plugged_one:Store' and"
+    with pytest.raises(ConfigurationError, match=f"{told} 'plugged_two:Store'"):
+        open_store("other:")
+
+
+def test_one_entry_point_that_is_listed_twice_is_one(plug_in: Any) -> None:
+    plug_in("other-store", "other", "plugged_one:Store\nother = plugged_one:Store")
+    assert "other" in store_schemes()
 
 
 def test_a_plug_in_for_one_of_our_own_schemes(plug_in: Any) -> None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from difflib import get_close_matches
-from functools import lru_cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from vecstore.dialects.base import Dialect, FilterInput
-from vecstore.errors import ConfigurationError, DialectNotFoundError
+from vecstore.errors import DialectNotFoundError
 from vecstore.filter.convert import Compiled
 from vecstore.filter.limits import DEFAULT_LIMITS, Limits
+from vecstore.plugins import PlugIns
 
 ENTRY_POINT_GROUP = "vecstore.dialects"
 
@@ -23,6 +21,12 @@ _BUILT_IN = {
     "qdrant": "vecstore.dialects.qdrant.dialect:Qdrant",
     "weaviate": "vecstore.dialects.weaviate.dialect:Weaviate",
 }
+_PLUG_INS = PlugIns(
+    ENTRY_POINT_GROUP,
+    frozenset(_BUILT_IN),
+    offered="the dialect {!r} is".format,
+    purpose="the dialect {!r}".format,
+)
 
 
 def dialect_names() -> list[str]:
@@ -32,7 +36,7 @@ def dialect_names() -> list[str]:
         >>> "pgvector" in dialect_names()
         True
     """
-    return sorted({*_BUILT_IN, *_plug_ins(tuple(sys.path))})
+    return sorted([*_BUILT_IN, *_PLUG_INS.names()])
 
 
 def built_in_names() -> list[str]:
@@ -109,44 +113,13 @@ def compile_filter(
 
 
 def _load_plug_in(name: str) -> type[Dialect[Any]]:
-    point = _plug_ins(tuple(sys.path)).get(name)
-    if point is None:
+    misfit = f"the dialect {name!r} is no subclass of vecstore.dialects.Dialect"
+    loaded: type[Dialect[Any]] | None = _PLUG_INS.load(name, Dialect, misfit)
+    if loaded is None:
         known = dialect_names()
         close = get_close_matches(name.lower(), known, n=1)
         suggestion = f"; did you mean {close[0]!r}?" if close else ""
         raise DialectNotFoundError(
             f"there is no dialect {name!r}{suggestion} (known: {', '.join(known)})"
         )
-    try:
-        loaded = point.load()
-    except Exception as error:
-        owner = "an unnamed distribution" if point.dist is None else point.dist.name
-        error.add_note(f"entry point {point.value!r} of {owner}, for the dialect {name!r}")
-        raise
-    if not (isinstance(loaded, type) and issubclass(loaded, Dialect)):
-        raise ConfigurationError(
-            f"the entry point {point.value!r} for the dialect {name!r} is no subclass of "
-            "vecstore.dialects.Dialect"
-        )
     return loaded
-
-
-@lru_cache(maxsize=4)
-def _plug_ins(path: tuple[str, ...]) -> dict[str, EntryPoint]:
-    """The plug-ins found along ``path``, by name.
-
-    Raises:
-        ConfigurationError: If a name is offered twice, or is one of our own.
-    """
-    found: dict[str, EntryPoint] = {}
-    owners = dict.fromkeys(_BUILT_IN, "vecstore-dialects")
-    for point in entry_points(group=ENTRY_POINT_GROUP):
-        owner = point.dist.name if point.dist is not None else "an unnamed distribution"
-        rival = owners.setdefault(point.name, owner)
-        if point.name in _BUILT_IN or rival != owner:
-            raise ConfigurationError(
-                f"the dialect {point.name!r} is offered by two distributions, {rival} and "
-                f"{owner}; uninstall one: pip uninstall {owner}"
-            )
-        found[point.name] = point
-    return found

@@ -351,7 +351,7 @@ class Ingest:
                 "no embedder; make the store with embedder=..., or give each document its embedding"
             )
         first, rest = self._split(blank), self._split(texts)
-        self._refusals.settle(len(prepared))
+        self._refusals.settle(len(self._window))
         return [*first, *_chunks(given, WRITE_BATCH), *rest]
 
     def _split(self, texts: list[Prepared]) -> list[Sequence[Prepared]]:
@@ -381,7 +381,7 @@ class Ingest:
                 raise
             for item in batch:
                 self._lose(item, _blank_text(item.id, error))
-            self._refusals.settle(len(batch))
+            self._refusals.settle(len(self._window))
             return (), _stacked(())
         self._store._check_dimension_limit(matrix.shape[1])
         faults = {
@@ -402,7 +402,7 @@ class Ingest:
             return batch, matrix
         for row in sorted(faults):
             self._lose(batch[row], EmbeddingError(faults[row]))
-        self._refusals.settle(len(batch))
+        self._refusals.settle(len(self._window))
         rows = [row for row in range(len(batch)) if row not in faults]
         return [batch[row] for row in rows], matrix[rows]
 

@@ -128,11 +128,93 @@ def test_names_of_fields(run: Run, docs: Path, tmp_path: Path) -> None:
         "store": "s.json",
         "documents": 2,
         "dimension": 2,
+        "repeated": 0,
+        "skipped": 0,
         "seconds": 0,
     }
     documents = SimpleVectorStore().load(tmp_path / "s.json").get()
     assert {one.text: one.metadata for one in documents} == {"ab": {"n": 1}, "b": {}}
     assert {one.id for one in documents} > {"k1"}
+
+
+REPEATED = [
+    {"id": "a", "text": "one", "n": 1},
+    {"id": "b", "text": "two", "n": 2},
+    {"id": "a", "text": "three", "n": 3},
+    {"id": "a", "text": "four", "n": 4},
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kept", "said"), [((), 4, "last"), (("--on-conflict", "skip"), 1, "first")]
+)
+def test_lines_with_one_id_are_told(
+    run: Run, docs: Path, tmp_path: Path, arguments: tuple[str, ...], kept: int, said: str
+) -> None:
+    docs.write_text("".join(json.dumps(row) + "\n" for row in REPEATED), "utf-8")
+    outcome = run("index", "docs.jsonl", "-o", "s.json", *arguments, *EMBEDDER)
+    assert outcome.code == 0
+    assert outcome.err == (
+        f"2 of 4 lines brought an id once more; the {said} line of each id was kept "
+        "(see --on-conflict)\n"
+    )
+    assert outcome.out.startswith("2 documents")
+    (document,) = SimpleVectorStore().load(tmp_path / "s.json").get(["a"])
+    assert document.metadata == {"n": kept}
+    shown = run("index", "docs.jsonl", "-o", "s.json", "--force", "--json", *arguments, *EMBEDDER)
+    assert (shown.json["documents"], shown.json["repeated"], shown.err) == (2, 2, "")
+
+
+def test_lines_with_one_id_may_be_an_error(run: Run, docs: Path, tmp_path: Path) -> None:
+    docs.write_text("".join(json.dumps(row) + "\n" for row in REPEATED), "utf-8")
+    outcome = run("index", "docs.jsonl", "-o", "s.json", "--on-conflict", "error", *EMBEDDER)
+    assert outcome.code == 2
+    assert "several lines have one id: 'a'; nothing was written" in outcome.err
+    assert "--on-conflict replace keeps the last" in outcome.err
+    assert not (tmp_path / "s.json").exists()
+
+
+def test_documents_that_cannot_be_stored_are_all_named_or_skipped(
+    run: Run, docs: Path, tmp_path: Path
+) -> None:
+    rows = [{"id": f"d{n}", "text": "" if n % 3 == 0 else "ab"} for n in range(10)]
+    lines = [json.dumps(row) for row in rows]
+    docs.write_text("\n".join([*lines, "no json"]), "utf-8")
+    (tmp_path / "no_blanks_of_index.py").write_text(
+        "def embed(texts):\n    return [[float(len(t)), 0.0] for t in texts]\n", "utf-8"
+    )
+    embedder = ("-e", "no_blanks_of_index:embed")
+    outcome = run("index", "docs.jsonl", "-o", "s.json", *embedder)
+    assert outcome.code == 2
+    assert "docs.jsonl:11: this is not JSON" in outcome.err
+    assert "hint: --on-error skip" in outcome.err
+    docs.write_text("\n".join(lines), "utf-8")
+    outcome = run("index", "docs.jsonl", "-o", "s.json", *embedder)
+    assert outcome.code == 2
+    assert "4 of 10 documents" in outcome.err
+    assert "'d0', 'd3', 'd6' and 1 more" in outcome.err
+    assert "nothing was written\nhint: --on-error skip" in outcome.err
+    assert not (tmp_path / "s.json").exists()
+
+    docs.write_text("\n".join([*lines, "no json"]), "utf-8")
+    outcome = run("index", "docs.jsonl", "-o", "s.json", "--on-error", "skip", "--json", *embedder)
+    assert outcome.code == 0
+    assert (outcome.json["documents"], outcome.json["skipped"]) == (6, 5)
+    assert "docs.jsonl:11: this is not JSON" in outcome.err
+    assert "4 of 10 documents left out" in outcome.err
+    assert SimpleVectorStore().load(tmp_path / "s.json").count() == 6
+
+
+def test_a_store_of_nothing_is_not_written(run: Run, docs: Path, tmp_path: Path) -> None:
+    docs.write_text('{"text": ""}', "utf-8")
+    (tmp_path / "zeros_of_index.py").write_text(
+        "def embed(texts):\n    return [[0.0, 0.0] for t in texts]\n", "utf-8"
+    )
+    arguments = ("-o", "s.json", "--on-error", "skip", "-e", "zeros_of_index:embed")
+    outcome = run("index", "docs.jsonl", *arguments)
+    assert outcome.code == 2
+    assert "no document could be stored; nothing was written" in outcome.err
+    assert not (tmp_path / "s.json").exists()
 
 
 def test_standard_input_and_several_files(run: Run, docs: Path, tmp_path: Path) -> None:
@@ -162,7 +244,9 @@ def test_a_bad_line_leaves_no_store(
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.err.startswith("vecstore index: docs.jsonl:3: ")
     assert why in outcome.err
-    assert outcome.err.endswith("error: 1 line is no document; nothing was written\n")
+    assert outcome.err.endswith(
+        "error: 1 line is no document; nothing was written\nhint: --on-error skip leaves them out\n"
+    )
     assert not (tmp_path / "store.json").exists()
 
 

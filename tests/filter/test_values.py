@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import base64
 import enum
+import json
 import math
 import time as time_module
 from collections import OrderedDict
@@ -14,7 +16,7 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from vecstore import clean_metadata
+from vecstore import F, clean_metadata
 from vecstore.filter.values import (
     UnusableValue,
     shown,
@@ -232,6 +234,33 @@ def test_unusable_metadata_names_its_key(
     assert says in f"{caught.value.reason}; {caught.value.remedy}"
 
 
+class _Path:
+    def __init__(self, answer: object) -> None:
+        self.answer = answer
+
+    def __fspath__(self) -> object:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+def test_a_path_is_its_text() -> None:
+    path = Path("notes") / "a.md"
+    assert to_scalar(path) == str(path)
+    assert to_metadata({"source": path, "all": [path, "b"]}) == {
+        "source": str(path),
+        "all": [str(path), "b"],
+    }
+    assert (F.source == path).matches({"source": str(path)})
+    assert F.source.in_([path]).matches({"source": str(path)})
+
+
+@pytest.mark.parametrize("answer", [b"a", "a\0", "\udc80", 7, None, OSError("gone")])
+def test_a_path_that_is_no_text_is_refused(answer: object) -> None:
+    with pytest.raises(UnusableValue):
+        to_scalar(_Path(answer))
+
+
 def test_metadata_is_copied() -> None:
     source = {"a": [1], "b": {"c": ["x"]}}
     copy = to_metadata(source)
@@ -279,19 +308,39 @@ class TestCleanMetadata:
 
     def test_drop_leaves_out(self) -> None:
         cleaned = clean_metadata(self.LOADED)
-        assert cleaned.keys() == {"page", "mixed", "nested", "7", "none", hex(10**5000)}
+        assert cleaned.keys() == {"page", "path", "mixed", "nested", "7", "none", hex(10**5000)}
         assert cleaned["mixed"] == [1, 2]
         assert cleaned["nested"] == {"good": "2024-01-01", "deep": {"x": []}}
 
     def test_text_keeps_as_text(self) -> None:
         cleaned = clean_metadata(self.LOADED, bad="text")
-        assert cleaned["raw"] == "b'x'"
+        assert cleaned["raw"] == "x"
         assert cleaned["nan"] == "nan"
         assert cleaned["path"] == str(Path("a/b"))
         assert cleaned["mixed"] == ["1", "a", "2"]
         assert cleaned["nul"] == "ab"
         assert cleaned["surrogate"] == "a?"
         assert cleaned["huge"].startswith("0x")
+        assert cleaned["nested"]["deep"] == {"x": ['{"y": 1}']}
+
+    def test_text_of_what_has_parts_is_json(self) -> None:
+        parts = [{"name": "Ada", "born": date(1815, 12, 10), "paid": None, "ok": True}, [1, 2.5]]
+        cleaned = clean_metadata({"k": parts, "odd": [b"\xff", {1: {"ü"}}, math.nan]}, bad="text")
+        first, second = cleaned["k"]
+        assert json.loads(first) == {
+            "name": "Ada",
+            "born": "1815-12-10",
+            "paid": None,
+            "ok": True,
+        }
+        assert json.loads(second) == [1, 2.5]
+        assert cleaned["odd"] == [base64.b64encode(b"\xff").decode(), '{"1": ["ü"]}', "nan"]
+
+    def test_text_of_what_holds_itself_ends(self) -> None:
+        loop: list[object] = []
+        loop.append(loop)
+        (text,) = clean_metadata({"k": loop}, bad="text")["k"]
+        assert json.loads(text)
 
     def test_another_mode_is_refused(self) -> None:
         with pytest.raises(ValueError, match="drop"):

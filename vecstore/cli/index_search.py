@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import enum
 import sys
 import time
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +13,7 @@ import typer
 from rich import box
 from rich.table import Table
 
+from vecstore.calls import Progress
 from vecstore.cli.embedders import EmbedderOption, load_embedder
 from vecstore.cli.output import (
     NEGATIVE,
@@ -32,8 +35,11 @@ from vecstore.cli.reading import (
     read_row,
     shown_name,
 )
+from vecstore.conflicts import listed_ids
 from vecstore.document import Document
-from vecstore.errors import DocumentError
+from vecstore.errors import DocumentError, DuplicateDocumentError, VecstoreError
+from vecstore.refusals import SkippedDocumentsWarning
+from vecstore.store import VectorStore
 
 INDEX_EXAMPLES = """
 [bold]Examples[/]
@@ -50,6 +56,21 @@ SEARCH_EXAMPLES = """
 
   vecstore search docs.json "bread" --top-k 20 --threshold 0.4 --json | jq '.[].id'
 """
+
+
+class Conflict(enum.Enum):
+    """What becomes of lines with one id."""
+
+    REPLACE = "replace"
+    SKIP = "skip"
+    ERROR = "error"
+
+
+class Fault(enum.Enum):
+    """What becomes of what cannot be stored."""
+
+    RAISE = "raise"
+    SKIP = "skip"
 
 
 def index(
@@ -84,6 +105,21 @@ def index(
             help="The object that is the metadata; without it, everything but text and id is.",
         ),
     ] = None,
+    on_conflict: Annotated[
+        Conflict,
+        typer.Option(
+            "--on-conflict",
+            help="Of several lines with one id: keep the last, skip all but the first, or stop.",
+        ),
+    ] = Conflict.REPLACE,
+    on_error: Annotated[
+        Fault,
+        typer.Option(
+            "--on-error",
+            help="Lines that are no documents, and documents that cannot be stored: stop, or skip "
+            "them and say which.",
+        ),
+    ] = Fault.RAISE,
     force: Annotated[
         bool, typer.Option("--force", help="Replace the store file when there is one.")
     ] = False,
@@ -91,12 +127,13 @@ def index(
 ) -> None:
     """Embed the documents of JSON-lines files, and save them as one store file.
 
-    Nothing is written unless every line could be read.
+    Nothing is written unless every line could be read and stored, or --on-error skip was given.
     """
     with expected_errors(as_json):
         if output.exists() and not force:
             raise CommandError(f"{output} exists already\nhint: --force replaces it")
-        documents = _read_documents(files, text, id, key_path(key))
+        skipping = on_error is Fault.SKIP
+        documents, unread = _read_documents(files, text, id, key_path(key), skipping)
         from vecstore.simple.store import SimpleVectorStore
 
         started = time.perf_counter()
@@ -104,19 +141,27 @@ def index(
             SimpleVectorStore(load_embedder(embedder)) as store,
             progress_bar("Embedding", len(documents)) as bar,
         ):
-            store.add(documents, progress=bar.reach)
+            unstored = _add(store, documents, on_conflict, on_error, bar.reach)
+            if not store.count():
+                raise CommandError("no document could be stored; nothing was written")
             store.save(output)
             count, dimension = store.count(), store.dimension
         seconds = time.perf_counter() - started
+    repeated = len(documents) - unstored - count
     if as_json:
         print_json(
             {"store": str(output), "documents": count, "dimension": dimension,
-             "seconds": round(seconds, 3)}
+             "repeated": repeated, "skipped": unread + unstored, "seconds": round(seconds, 3)}
         )  # fmt: skip
-    else:
-        answers().print(
-            f"{count:,} documents, {dimension} dimensions, in {output} ({seconds:.1f} s)"
+        return
+    if repeated:
+        kept = "first" if on_conflict is Conflict.SKIP else "last"
+        remarks().print(
+            f"{repeated:,} of {len(documents):,} lines brought an id once more; the {kept} line of "
+            "each id was kept (see --on-conflict)",
+            soft_wrap=True,
         )
+    answers().print(f"{count:,} documents, {dimension} dimensions, in {output} ({seconds:.1f} s)")
 
 
 def search(
@@ -192,12 +237,14 @@ def hit_object(document: Document) -> dict[str, Any]:
     }
 
 
-def _read_documents(files: list[str], text: str, id: str, under: tuple[str, ...]) -> list[Document]:
-    """All documents of all files.
+def _read_documents(
+    files: list[str], text: str, id: str, under: tuple[str, ...], skipping: bool
+) -> tuple[list[Document], int]:
+    """All documents of all files, and how many lines were none; each of them is reported.
 
     Raises:
-        typer.Exit: If there was a line that is no document; each was reported.
-        CommandError: If a file cannot be read, or there is no document at all.
+        CommandError: If there was such a line and they are not skipped, a file cannot be read, or
+            there is no document at all.
     """
     documents: list[Document] = []
     failures = 0
@@ -211,12 +258,58 @@ def _read_documents(files: list[str], text: str, id: str, under: tuple[str, ...]
                 except (BadLine, DocumentError) as fault:
                     failures += 1
                     sys.stderr.write(f"vecstore index: {shown_name(name)}:{number}: {fault}\n")
-    if failures:
+    if failures and not skipping:
         lines = "line is no document" if failures == 1 else "lines are no documents"
-        raise CommandError(f"{failures:,} {lines}; nothing was written")
+        raise CommandError(
+            f"{failures:,} {lines}; nothing was written\nhint: --on-error skip leaves them out"
+        )
     if not documents:
         raise CommandError("there is no document to index")
-    return documents
+    return documents, failures
+
+
+def _add(
+    store: VectorStore,
+    documents: list[Document],
+    on_conflict: Conflict,
+    on_error: Fault,
+    progress: Progress,
+) -> int:
+    """Store the documents; how many had to be left out, which is reported.
+
+    Raises:
+        VecstoreError: If there was one, and they are not skipped.
+    """
+    try:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always", SkippedDocumentsWarning)
+            store.add(
+                documents,
+                on_conflict=on_conflict.value,
+                on_error=on_error.value,
+                progress=progress,
+            )
+    except DuplicateDocumentError as error:
+        error.args = (
+            f"several lines have one id: {listed_ids(error.ids)}; nothing was written\n"
+            "hint: --on-conflict replace keeps the last of each, --on-conflict skip the first",
+        )
+        raise
+    except VecstoreError as error:
+        if error.faulty_ids:
+            message = str(error).partition("; to store the others")[0]
+            error.args = (
+                f"{message}; nothing was written\nhint: --on-error skip leaves such documents out",
+            )
+        raise
+    left_out = 0
+    for one in told:
+        if isinstance(one.message, SkippedDocumentsWarning):
+            left_out += len(one.message.ids)
+            remarks().print(str(one.message), markup=False, highlight=False, soft_wrap=True)
+        else:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    return left_out
 
 
 def _document(row: dict[str, Any], text: str, id: str, under: tuple[str, ...]) -> Document:

@@ -8,8 +8,11 @@ stood.
 
 from __future__ import annotations
 
+import base64
 import enum
+import json
 import math
+import os
 import uuid
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time
@@ -89,8 +92,8 @@ def to_scalar(value: Any) -> Scalar:
     """Turn one Python value into a scalar.
 
     Args:
-        value: bool, int, float, str, datetime, date, naive time, UUID, Enum, Decimal, or a numpy
-            scalar of one of these types.
+        value: bool, int, float, str, datetime, date, naive time, UUID, Enum, Decimal, a path, or a
+            numpy scalar of one of these types.
 
     Returns:
         A value whose type is exactly ``bool``, ``int``, ``float`` or ``str``.
@@ -179,7 +182,8 @@ def clean_metadata(
     Args:
         mapping: Any mapping.
         bad: What to do with a value that cannot be stored as it is: ``"drop"`` leaves the key
-            (or the list element) out, ``"text"`` stores ``str(value)``. Keys that are not
+            (or the list element) out, ``"text"`` stores it as text: lists and objects as JSON,
+            bytes decoded or else as base64, anything else as ``str(value)``. Keys that are not
             usable are turned into text, or dropped when that does not help.
 
     Returns:
@@ -193,6 +197,8 @@ def clean_metadata(
         {'page': 3}
         >>> clean_metadata({"mixed": [1, "a"]}, bad="text")
         {'mixed': ['1', 'a']}
+        >>> clean_metadata({"authors": [{"name": "Ada"}, None]}, bad="text")
+        {'authors': ['{"name": "Ada"}']}
     """
     if bad not in ("drop", "text"):
         raise ValueError(f'bad must be "drop" or "text", not {bad!r}')
@@ -335,6 +341,8 @@ def _convert(value: Any) -> Scalar:
         return str(value)
     if isinstance(value, Decimal):
         return _from_decimal(value)
+    if isinstance(value, os.PathLike):
+        return _path_text(value)
     if type(value).__module__ == "numpy":
         return _from_numpy(value)
     raise _unusable_type(value)
@@ -384,6 +392,18 @@ def _datetime_text(value: datetime) -> str:
                 "store a timestamp inside that range",
             ) from None
     return value.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+def _path_text(value: os.PathLike[Any]) -> str:
+    try:
+        text = os.fspath(value)
+    except Exception:  # whatever the object's own code raises
+        raise _unusable_type(value) from None
+    if not isinstance(text, str):
+        raise UnusableValue(
+            "a path of bytes cannot be stored or compared", "decode it: os.fsdecode(path)"
+        )
+    return check_text(str.__str__(text))
 
 
 def _from_numpy(value: Any) -> Scalar:
@@ -485,8 +505,38 @@ def _as_text(value: Any) -> str | None:
 def _text_of(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    text = hex(value) if _is_unprintable(value) else str(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        text = _decoded(bytes(value))
+    elif value is None or isinstance(value, Mapping) or list_items(value) is not None:
+        text = json.dumps(_as_json(value, 1), ensure_ascii=False)
+    else:
+        text = hex(value) if _is_unprintable(value) else str(value)
     return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
+
+
+def _decoded(value: bytes) -> str:
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return base64.b64encode(value).decode("ascii")
+
+
+def _as_json(value: Any, depth: int) -> Any:
+    """The value in the types of JSON; what has no place there as text."""
+    items = None if isinstance(value, Mapping) else list_items(value)
+    if isinstance(value, Mapping) or items is not None:
+        if depth > MAX_METADATA_DEPTH:
+            return "…"
+        if items is not None:
+            return [_as_json(item, depth + 1) for item in items]
+        return {
+            key if isinstance(key, str) else _text_of(key): _as_json(item, depth + 1)
+            for key, item in value.items()
+        }
+    try:
+        return None if value is None else to_scalar(value)
+    except UnusableValue:
+        return _text_of(value)
 
 
 def shown(value: Any, width: int = 60) -> str:

@@ -9,7 +9,7 @@ import threading
 import uuid
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from pathlib import Path
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -74,7 +74,7 @@ def test_metadata_is_normalised_once_and_for_all() -> None:
         ({"raw": b"x"}, "raw", "base64"),
         ({"a": {"b c": [1, "x"]}}, 'a."b c"', "one type"),
         ({"nan": float("nan")}, "nan", "leave the key out"),
-        ({"path": Path("x")}, "path", "str()"),
+        ({"ratio": Fraction(1, 3)}, "ratio", "str()"),
         ({"f": len}, "f", "code"),
         ({"": 1}, '""', "name"),
         ({3: 1}, '"3"', "'3'"),

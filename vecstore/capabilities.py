@@ -48,6 +48,9 @@ class StoreCapabilities:
         max_top_k: The largest ``top_k`` of a search.
         max_batch: The most documents, or ids, that one call to the engine carries; larger work is
             split, not refused.
+        max_cost: What a filter that comes as text or dict may cost at most, as
+            :func:`vecstore.filter.cost.filter_cost` counts: measured so that the worst one takes
+            about a second on 10,000 documents. The option ``max_cost`` of a store goes before it.
 
     Example:
         >>> StoreCapabilities(max_id_bytes=512).max_id_bytes
@@ -74,3 +77,4 @@ class StoreCapabilities:
     max_vector_length: float | None = None
     max_top_k: int | None = None
     max_batch: int | None = None
+    max_cost: int | None = 500

@@ -207,7 +207,7 @@ def _host(netloc: str, hostname: str | None) -> str:
     return unquote(netloc.rpartition("@")[2].partition(":")[0])
 
 
-COMMON_OPTIONS = ("async_threads", "observers", "observe_content")
+COMMON_OPTIONS = ("async_threads", "observers", "observe_content", "max_cost")
 """Options of every store that are given by keyword, whatever the scheme."""
 
 
@@ -244,9 +244,12 @@ def open_store(url: str, *, embedder: EmbedderInput | None = None, **options: An
 
 def _check_common(common: dict[str, Any]) -> None:
     """Refuse options before a store makes its folder or table."""
+    from vecstore.filter.cost import read_max_cost
     from vecstore.observation import read_observers
     from vecstore.operations import read_threads
 
+    if "max_cost" in common:
+        read_max_cost(common["max_cost"])
     if "async_threads" in common:
         read_threads(common["async_threads"])
     if isinstance(common.get("observers"), Iterator):

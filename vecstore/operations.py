@@ -37,6 +37,7 @@ from vecstore.errors import (
 )
 from vecstore.filter.ast import Expression
 from vecstore.filter.convert import Compiled
+from vecstore.filter.cost import AS_DECLARED, MaxCost, check_cost, read_max_cost
 from vecstore.filter.normalize import simplify
 from vecstore.guard import GuardedHooks
 from vecstore.hooks import changed, id_parts
@@ -66,6 +67,7 @@ class CommonOptions(TypedDict, total=False):
     async_threads: int
     observers: Iterable[Observer]
     observe_content: bool
+    max_cost: int | None
 
 
 class StoreOperations(GuardedHooks):
@@ -81,6 +83,7 @@ class StoreOperations(GuardedHooks):
         async_threads: int = ASYNC_THREADS,
         observers: Iterable[Observer] = (),
         observe_content: bool = False,
+        max_cost: int | None | MaxCost = AS_DECLARED,
     ) -> None:
         metrics = self.capabilities.metrics
         if metric not in metrics:
@@ -101,7 +104,7 @@ class StoreOperations(GuardedHooks):
         self._make_guard()
         self._pid = process.pid
         self.batching: BatchingStrategy = CountBatching() if batching is None else batching
-        self._set_up(async_threads, observers, observe_content)
+        self._set_up(async_threads, observers, observe_content, max_cost)
         self._check_dimension_limit(dimension)
 
     def _set_up(
@@ -109,11 +112,13 @@ class StoreOperations(GuardedHooks):
         async_threads: int = ASYNC_THREADS,
         observers: Iterable[Observer] = (),
         observe_content: bool = False,
+        max_cost: int | None | MaxCost = AS_DECLARED,
     ) -> None:
         """Take the options that concern no backend."""
         self.async_threads = read_threads(async_threads)
         self._listeners = read_observers(observers, observe_content)
         self._observe_content = observe_content
+        self._max_cost = read_max_cost(max_cost)
 
     @property
     def metric(self) -> Metric:
@@ -124,6 +129,12 @@ class StoreOperations(GuardedHooks):
     def dimension(self) -> int | None:
         """Length of the vectors; None while it is not known yet."""
         return self._dimension
+
+    @property
+    def max_cost(self) -> int | None:
+        """What a filter that comes as text or dict may cost at most; None for no limit."""
+        declared = isinstance(self._max_cost, MaxCost)
+        return self.capabilities.max_cost if declared else self._max_cost  # type: ignore[return-value]
 
     @property
     def embedder(self) -> EmbedderInput | None:
@@ -297,13 +308,17 @@ class StoreOperations(GuardedHooks):
 
         A scope is joined to the filter as a tree, so that no way of writing one leads outside.
         """
+        if filter is None and within is None:
+            return True, None
+        if filter is not None:
+            simple = simplify(filter)
+            # The scope is the program's own; what a stranger adds to it is counted alone.
+            check_cost(simple, self.max_cost, self.name)
         if within is not None:
             filter = within if filter is None else within & filter
-        if filter is None:
-            return True, None
-        constant = simplify(filter)
-        if isinstance(constant, bool):
-            return constant, None
+            simple = simplify(filter)
+        if isinstance(simple, bool):
+            return simple, None
         compiled = self._ask(operation, self._compile_filter, filter)
         if isinstance(compiled, Compiled):
             if compiled.matches_nothing:

@@ -13,6 +13,7 @@ from vecstore.errors import FilterError, ScopeError
 from vecstore.filter.ast import Expression
 from vecstore.filter.builder import Field
 from vecstore.filter.normalize import simplify
+from vecstore.filter.serial import without_origin
 from vecstore.request import FilterInput, read_filter
 from vecstore.scope import ScopeInput
 from vecstore.store import VectorStore
@@ -76,6 +77,11 @@ class ScopedStore(VectorStore):
         return self._parent.dimension
 
     @property
+    def max_cost(self) -> int | None:
+        """That of the store behind."""
+        return self._parent.max_cost
+
+    @property
     def embedder(self) -> EmbedderInput | None:
         """What turns texts into vectors."""
         return self._parent.embedder
@@ -113,8 +119,8 @@ class ScopedStore(VectorStore):
         """A scope that raises ScopeError when it is none, or none that keeps anything out."""
 
         def checked() -> Expression:
-            # Rebuilt, it carries no text that an error could quote.
-            filter = Expression.from_dict(scope().to_dict(), limits=None)
+            # Rebuilt, it carries no text that an error could quote, and costs its callers nothing.
+            filter = without_origin(scope())
             try:
                 everything = simplify(filter) is True or self._root._matches_all(filter)
             except FilterError as error:

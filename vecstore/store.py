@@ -48,6 +48,9 @@ class VectorStore(StoreOperations):
         async_threads: How many awaited calls of :attr:`aio` run at the same time.
         observers: Who is told of each operation; see :class:`Observer`.
         observe_content: Whether query texts, filters and document texts are told, too.
+        max_cost: What a filter that comes as text or dict may cost at most: about the number of
+            its comparisons, once those of one key are merged. None lifts the limit; when left out
+            it is ``capabilities.max_cost``. Filters built in Python are not counted.
 
     Raises:
         ConfigurationError: If one of these cannot work.

@@ -11,6 +11,8 @@ from hypothesis import given
 from tests.filter import naive
 from tests.filter.strategies import documents, trees
 from vecstore import Document, DocumentError, Expression, F, Key, Op, Value
+from vecstore.filter.evaluate import matcher_of_every_element, stored_matcher
+from vecstore.filter.normalize import simplify
 
 CASES = [
     json.loads(line)
@@ -95,3 +97,14 @@ def test_what_is_no_metadata_is_not_taken_for_a_document_without_keys(metadata: 
 def test_a_document_is_no_metadata() -> None:
     with pytest.raises(TypeError, match=r"not on a Document; pass its \.metadata"):
         (F.a != 1).matches(Document("text", {"a": 1}))  # type: ignore[arg-type]
+
+
+@given(trees, documents)
+def test_metadata_of_documents_is_decided_alike(tree: Expression, document: dict[str, Any]) -> None:
+    expected = naive.verdict(tree.to_dict(), document) is True
+    assert stored_matcher(tree)(document) is expected
+    # With one element for each list there is no difference between some and every one.
+    if not any(isinstance(value, list) for value in document.values()):
+        return
+    if matcher_of_every_element(simplify(tree))(document):
+        assert expected

@@ -16,7 +16,7 @@ from typing import Any
 from vecstore.errors import DocumentError
 from vecstore.filter.ast import Expression, trusted
 from vecstore.filter.normalize import simplify
-from vecstore.filter.op import LOGICAL, Op
+from vecstore.filter.op import LOGICAL, MEMBERSHIPS, NULL_TESTS, ORDERINGS, Op
 from vecstore.filter.text import key_text
 from vecstore.filter.values import Kind, Scalar, UnusableValue, kind_of, to_metadata_value
 
@@ -112,7 +112,8 @@ def _stored_reader(path: tuple[str, ...]) -> Reader:
     def read(metadata: Mapping[str, Any]) -> Any:
         value: Any = metadata
         for name in path:
-            if not isinstance(value, Mapping):
+            # Asking an abstract class takes several times as long.
+            if value.__class__ is not dict and not isinstance(value, Mapping):
                 return None
             value = value.get(name)
         return value
@@ -137,11 +138,9 @@ def _decided(expression: Expression | bool, reader: Readers, elements: OfElement
     if isinstance(expression, bool):
         verdict = expression
         return lambda metadata: verdict
-    if expression.op not in LOGICAL:
-        return _atom_test(expression, reader, elements)
-    if not any(child.op in LOGICAL for child in expression.operands):
-        tests = [_atom_test(child, reader, elements) for child in expression.operands]
-        return _all_of(tests) if expression.op is Op.AND else _any_of(tests)
+    nested = _nested(expression, reader, elements)
+    if nested is not None:
+        return nested
     program = _program(expression, reader, elements)
 
     def run(metadata: Mapping[str, Any]) -> bool:
@@ -152,6 +151,27 @@ def _decided(expression: Expression | bool, reader: Readers, elements: OfElement
         return position == _ACCEPT
 
     return run
+
+
+_DEEPEST_CALL = 20
+"""Levels of AND and OR that are evaluated as functions that call each other."""
+
+
+def _nested(
+    expression: Expression, reader: Readers, elements: OfElements, depth: int = 0
+) -> Test | None:
+    """A function for each AND and OR, which is fastest; None where they are nested too deep."""
+    if expression.op not in LOGICAL:
+        return _atom_test(expression, reader, elements)
+    if depth == _DEEPEST_CALL:
+        return None
+    tests: list[Test] = []
+    for child in expression.operands:
+        test = _nested(child, reader, elements, depth + 1)
+        if test is None:
+            return None
+        tests.append(test)
+    return _all_of(tests) if expression.op is Op.AND else _any_of(tests)
 
 
 def _all_of(tests: list[Test]) -> Test:
@@ -213,6 +233,10 @@ def _program(
 
 
 def _atom_test(atom: Expression, reader: Readers, elements: OfElements) -> Test:
+    if reader is _stored_reader and elements is any and len(atom.key.path) == 1:
+        test = _plain_test(atom.key.path[0], atom)
+        if test is not None:
+            return test
     read = reader(atom.key.path)
     op = atom.op
     if op is Op.ISNULL:
@@ -227,6 +251,57 @@ def _atom_test(atom: Expression, reader: Readers, elements: OfElements) -> Test:
         held = _equality(atom.value.items, any)
         return lambda metadata: not held(read(metadata))
     return _ordering(read, op, atom.value.items[0])
+
+
+def _plain_test(name: str, atom: Expression) -> Test | None:
+    """The commonest tests in one step: metadata that a document holds, and a key at its top.
+
+    A list holds values of one type. To Python ``True`` is 1; everything else that is equal is of
+    one kind.
+    """
+    op = atom.op
+    if op in NULL_TESTS or op in MEMBERSHIPS:
+        return None
+    literal: Any = atom.value.value
+    if op in ORDERINGS:
+        compare = _COMPARE[op]
+        if isinstance(literal, str):
+            return lambda held: (
+                (value := held.get(name)).__class__ is str and compare(value, literal)
+            )
+        return lambda held: (
+            ((kind := (value := held.get(name)).__class__) is int or kind is float)
+            and compare(value, literal)
+        )
+    if isinstance(literal, bool):
+        if op is Op.EQ:
+            return lambda held: (
+                (value := held.get(name)) is literal
+                or (value.__class__ is list and any(item is literal for item in value))
+            )
+        return lambda held: (
+            (value := held.get(name)) is not literal
+            and not (value.__class__ is list and any(item is literal for item in value))
+        )
+    if isinstance(literal, str):
+        if op is Op.EQ:
+            return lambda held: (
+                (value := held.get(name)) == literal
+                or (value.__class__ is list and literal in value)
+            )
+        return lambda held: (
+            (value := held.get(name)) != literal
+            and not (value.__class__ is list and literal in value)
+        )
+    if op is Op.EQ:
+        return lambda held: (
+            ((value := held.get(name)) == literal and value.__class__ is not bool)
+            or (value.__class__ is list and literal in value and value[0].__class__ is not bool)
+        )
+    return lambda held: (
+        ((value := held.get(name)) != literal or value.__class__ is bool)
+        and not (value.__class__ is list and literal in value and value[0].__class__ is not bool)
+    )
 
 
 def _is_absent(value: Any) -> bool:

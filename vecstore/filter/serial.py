@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vecstore.errors import FilterTypeError
-from vecstore.filter.ast import Expression, Key, Value
+from vecstore.filter.ast import Expression, Key, Value, trusted
 from vecstore.filter.limits import (
     TOO_DEEP,
     TOO_MANY,
@@ -47,7 +47,14 @@ def expression_to_dict(expression: Expression) -> dict[str, Any]:
     return root[0]
 
 
-def expression_from_dict(data: Mapping[str, Any], limits: Limits | None) -> Expression:
+def without_origin(expression: Expression) -> Expression:
+    """The same tree as if a program had built it: no places in a text, no mark of a stranger's."""
+    return expression_from_dict(expression_to_dict(expression), None, from_outside=False)
+
+
+def expression_from_dict(
+    data: Mapping[str, Any], limits: Limits | None, *, from_outside: bool = True
+) -> Expression:
     """Read the dict form; the inverse of :func:`expression_to_dict`.
 
     Raises:
@@ -75,7 +82,7 @@ def expression_from_dict(data: Mapping[str, Any], limits: Limits | None) -> Expr
         if op in LOGICAL:
             built.append(Expression(op, *[built.pop() for _ in range(count)]))
         else:
-            built.append(_atom(op, item))
+            built.append(_atom(op, item, from_outside))
     return check_tree(built[0], limits)
 
 
@@ -120,7 +127,7 @@ def _check_fields(op: Op, item: Mapping[str, Any], wanted: frozenset[str]) -> No
         )
 
 
-def _atom(op: Op, item: Mapping[str, Any]) -> Expression:
+def _atom(op: Op, item: Mapping[str, Any], from_outside: bool) -> Expression:
     _check_fields(op, item, _NULL_FIELDS if op in NULL_TESTS else _ATOM_FIELDS)
     raw = item["key"]
     if isinstance(raw, list | tuple):
@@ -129,6 +136,5 @@ def _atom(op: Op, item: Mapping[str, Any]) -> Expression:
         key = Key(raw)
     else:
         raise FilterTypeError(f'"key" is text or a list of segments, not {type(raw).__name__}')
-    if op in NULL_TESTS:
-        return Expression(op, key)
-    return Expression(op, key, Value(item["value"]))
+    atom = Expression(op, key) if op in NULL_TESTS else Expression(op, key, Value(item["value"]))
+    return trusted(op, atom.operands, from_outside=from_outside)

@@ -1,4 +1,4 @@
-"""The worst filters that a stranger may send within the limits of a text and of a store's budget."""
+"""The worst filters a stranger may send within the limits of a text and a store's budget."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def test_what_a_program_builds_is_not_counted() -> None:
 
 def test_lists_of_ten_thousand_values_are_allowed() -> None:
     listed = f"k IN [{','.join(map(str, range(10_000)))}]"
-    assert cost(listed) == 101
+    assert cost(listed) == 111
     assert SimpleVectorStore().count(listed) == 0
     assert SimpleVectorStore().count(Expression.from_dict(parse(listed).to_dict())) == 0
 
@@ -150,7 +150,8 @@ def test_marks_are_left_out_of_what_a_tree_says() -> None:
 
 def test_weights() -> None:
     assert cost("a == 1") == 1
-    assert cost("a == 1 OR a == 2 OR a == 3") == 2  # one list
+    assert cost("a == 1 OR a == 2 OR a == 3") == 3  # one list
+    assert cost(" OR ".join(f"a == {n}" for n in range(1_000))) == 21
     assert cost("a < 1 OR a < 2") == 2
     assert cost("a.b.c == 1") > cost("a == 1")
     assert cost("a IS NULL OR a IS NOT NULL") == 0

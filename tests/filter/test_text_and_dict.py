@@ -1,21 +1,24 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
 
-from tests.filter.strategies import trees
+from tests.filter.strategies import keys, trees
 from vecstore import (
     Expression,
     F,
     FilterError,
     FilterLimitError,
     FilterTypeError,
+    Key,
     Limits,
     compile_filter,
     parse,
 )
+from vecstore.filter.keys import key_form, read_key
 
 
 @pytest.mark.parametrize(
@@ -158,3 +161,58 @@ def test_a_dict_that_holds_itself_is_stopped_by_the_limits() -> None:
     loop["operands"] = [loop, loop]
     with pytest.raises(FilterError):
         Expression.from_dict(loop)
+
+
+@pytest.mark.parametrize(
+    ("given", "path"),
+    [
+        ("country", ("country",)),
+        ("author.name", ("author", "name")),
+        (" author . 'first name' ", ("author", "first name")),
+        ('"a.b"', ("a.b",)),
+        ("a.\"b.c\".'d\\'e'", ("a", "b.c", "d'e")),
+        ('"tab\\t\\u00e9\\U0001f600"', ("tab\té\U0001f600",)),
+        ("date.timestamp", ("date", "timestamp")),
+        (["a.b"], ("a.b",)),
+        (["author", "name"], ("author", "name")),
+        (["in"], ("in",)),
+        (["it's", '"'], ("it's", '"')),
+    ],
+)
+def test_keys_of_the_dict_form_are_read_as_in_a_text(given: Any, path: tuple[str, ...]) -> None:
+    tree = Expression.from_dict({"op": "eq", "key": given, "value": 1})
+    assert tree.key.path == path
+    if isinstance(given, str):
+        assert parse(f"{given} == 1") == tree
+    assert Expression.from_dict(tree.to_dict()) == tree
+    assert read_key(key_form(path)) == path
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("odd key", "write ['odd key'] or '\"odd key\"'"),
+        ("page-number", "page-number"),
+        ("in", "write ['in']"),
+        ("a.NOT", "no key"),
+        ("a.", "no key"),
+        (".a", "no key"),
+        ("a..b", "no key"),
+        ("a b", "no key"),
+        ('"a', "no key"),
+        ('"a\\q"', "no key"),
+        ('"\\ud83d"', "surrogate"),
+        ("0", "no key"),
+        ("", "empty"),
+        ("a.'__vecstore'", "reserved"),
+    ],
+)
+def test_keys_that_no_text_could_hold_are_refused(given: str, says: str) -> None:
+    with pytest.raises(FilterTypeError, match="key") as caught:
+        Expression.from_dict({"op": "isnull", "key": given})
+    assert says in str(caught.value)
+
+
+@given(keys)
+def test_keys_read_back_in_every_form(key: Key) -> None:
+    assert read_key(key_form(key.path)) == read_key(str(key)) == read_key(key.path) == key.path

@@ -16,7 +16,7 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from vecstore import F, clean_metadata
+from vecstore import Document, DocumentError, F, FilterTypeError, clean_metadata
 from vecstore.filter.values import (
     UnusableValue,
     shown,
@@ -344,3 +344,37 @@ class TestCleanMetadata:
     def test_another_mode_is_refused(self) -> None:
         with pytest.raises(ValueError, match="drop"):
             clean_metadata({}, bad="ignore")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("value", "scalar"),
+    [
+        *[("0.1", 0.1), ("-0.25", -0.25), ("1e-7", 1e-7), ("3.00", 3), ("1E+20", 10**20)],
+        ("12345678901234567890", 12345678901234567890),
+    ],
+)
+def test_decimals_that_a_number_holds(value: str, scalar: float) -> None:
+    assert to_scalar(Decimal(value)) == scalar
+    assert type(to_scalar(Decimal(value))) is type(scalar)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["12345678901234567890.123", "0.10000000000000000001", "1E-400", "-1.00000000000000001"],
+)
+def test_decimals_that_would_be_rounded_are_refused(value: str) -> None:
+    with pytest.raises(DocumentError, match="more digits than a float") as caught:
+        Document("text", {"price": {"net": Decimal(value)}})
+    assert caught.value.key == "price.net"
+    assert "text" in str(caught.value)
+    with pytest.raises(FilterTypeError, match="more digits than a float"):
+        _ = F.price == Decimal(value)
+
+
+def test_long_doubles_that_would_be_rounded_are_refused() -> None:
+    assert to_scalar(np.longdouble(0.1)) == 0.1
+    third = np.longdouble(1) / 3
+    if float(third) == third:
+        pytest.skip("long doubles are doubles here")
+    with pytest.raises(UnusableValue, match="more digits than a float"):
+        to_scalar(third)

@@ -21,8 +21,11 @@ from vecstore.filter.op import LOGICAL, MEMBERSHIPS, NULL_TESTS, ORDERINGS
 ATOM: Final = 1.0
 ORDERING: Final = 1.5
 """Ordering looks at the type of a value as well."""
-LITERAL: Final = 0.01
-"""Each literal of a list: they are looked up together."""
+LITERAL: Final = 0.6
+"""Each literal of a short list, which engines may try one by one as an index serves them."""
+SHORT_LIST: Final = 16
+LATER_LITERAL: Final = 0.01
+"""Each literal after these: they are looked up together."""
 STEP: Final = 0.4
 """Each object that a key steps into."""
 CHARACTER: Final = 0.002
@@ -65,7 +68,7 @@ def filter_cost(simple: Expression | bool) -> int:
         >>> filter_cost(parse("a == 1 OR b == 2").normalize())
         2
         >>> filter_cost(parse("a == 1 OR a == 2 OR a == 3").normalize())
-        2
+        3
         >>> filter_cost((F.a == 1) | (F.b == 2))
         0
     """
@@ -84,7 +87,8 @@ def _atom_cost(atom: Expression) -> float:
     if atom.op in NULL_TESTS:
         return cost
     if atom.op in MEMBERSHIPS:
-        return cost + LITERAL * len(atom.value.items)
+        count = len(atom.value.items)
+        return cost + LITERAL * min(count, SHORT_LIST) + LATER_LITERAL * max(0, count - SHORT_LIST)
     literal = atom.value.value
     if isinstance(literal, str):
         return cost + CHARACTER * max(0, len(literal) - _FREE)

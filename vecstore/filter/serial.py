@@ -7,6 +7,7 @@ from typing import Any
 
 from vecstore.errors import FilterTypeError
 from vecstore.filter.ast import Expression, Key, Value, trusted
+from vecstore.filter.keys import key_form, read_key
 from vecstore.filter.limits import (
     TOO_DEEP,
     TOO_MANY,
@@ -16,7 +17,7 @@ from vecstore.filter.limits import (
     limit_error,
 )
 from vecstore.filter.op import LOGICAL, NULL_TESTS, Op
-from vecstore.filter.values import shown
+from vecstore.filter.values import UnusableValue, shown
 
 _OPS = {op.value: op for op in Op}
 _LOGICAL_FIELDS = frozenset({"op", "operands"})
@@ -38,7 +39,7 @@ def expression_to_dict(expression: Expression) -> dict[str, Any]:
         path = node.key.path
         form: dict[str, Any] = {
             "op": node.op.value,
-            "key": path[0] if len(path) == 1 else list(path),
+            "key": key_form(path),
         }
         if node.op not in NULL_TESTS:
             literal = node.value.value
@@ -130,11 +131,11 @@ def _check_fields(op: Op, item: Mapping[str, Any], wanted: frozenset[str]) -> No
 def _atom(op: Op, item: Mapping[str, Any], from_outside: bool) -> Expression:
     _check_fields(op, item, _NULL_FIELDS if op in NULL_TESTS else _ATOM_FIELDS)
     raw = item["key"]
-    if isinstance(raw, list | tuple):
-        key = Key(*raw)
-    elif isinstance(raw, str):
-        key = Key(raw)
-    else:
-        raise FilterTypeError(f'"key" is text or a list of segments, not {type(raw).__name__}')
+    if not isinstance(raw, str | list | tuple):
+        raise FilterTypeError(f'"key" is text or a list of names, not {type(raw).__name__}')
+    try:
+        key = Key(*read_key(raw))
+    except UnusableValue as error:
+        raise FilterTypeError(f'"key": {error.reason}', hint=error.remedy) from None
     atom = Expression(op, key) if op in NULL_TESTS else Expression(op, key, Value(item["value"]))
     return trusted(op, atom.operands, from_outside=from_outside)

@@ -373,7 +373,11 @@ def _from_decimal(value: Decimal) -> int | float:
         return _checked_int(_INTEGER_BOUND)
     if value == value.to_integral_value():
         return int(value)
-    return _checked_float(float(value))
+    number = _checked_float(float(value))
+    # The shortest digits that stand for the float: those of 0.1 are 0.1, whatever its last bit.
+    if Decimal(repr(number)) != value:
+        raise _finer_than_a_float(f"Decimal {value}", number)
+    return number
 
 
 def _datetime_text(value: datetime) -> str:
@@ -421,8 +425,19 @@ def _from_numpy(value: Any) -> Scalar:
             return to_scalar(item)
         # longdouble gives itself back: a plain float is the nearest thing a store can hold.
         if type(item) is type(value) and type(value).__name__ in {"longdouble", "float128"}:
-            return _checked_float(float(value))
+            number = _checked_float(float(value))
+            if number != value:
+                raise _finer_than_a_float(f"the {type(value).__name__} {value}", number)
+            return number
     raise _unusable_type(value)
+
+
+def _finer_than_a_float(value: str, nearest: float) -> UnusableValue:
+    value = value if len(value) <= 60 else value[:59] + "…"
+    return UnusableValue(
+        f"{value} has more digits than a float holds",
+        f"round it where that will do, to {nearest!r}, or store it as text",
+    )
 
 
 def _from_datetime64(value: Any) -> str:

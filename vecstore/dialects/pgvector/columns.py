@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,8 +17,10 @@ from vecstore.dialects.pgvector.layout import encode_json
 from vecstore.dialects.pgvector.membership import MOST_CONTAINED, among_texts
 from vecstore.dialects.pgvector.sql import Bound, SqlPart
 from vecstore.errors import ConfigurationError
+from vecstore.filter.keys import read_key
 from vecstore.filter.op import Op
-from vecstore.filter.values import Kind, Scalar, UnusableValue, check_segment, kind_of
+from vecstore.filter.text import key_text
+from vecstore.filter.values import Kind, Scalar, UnusableValue, kind_of
 
 INT64: Final = (-(2**63), 2**63 - 1)
 
@@ -216,9 +219,16 @@ def read_columns(columns: Any) -> tuple[tuple[str, Column], ...]:
         ) from None
     for key, declared in declarations.items():
         try:
-            segment = check_segment(key)
+            # What has been read before is in pairs, and its keys are names.
+            path = read_key(key if isinstance(columns, Mapping) else (key,))
         except UnusableValue as error:
             raise ConfigurationError(f"columns: {error.reason}; {error.remedy}") from None
+        if len(path) > 1:
+            raise ConfigurationError(
+                f"columns: {key!r} steps into an object, and only keys at the top of metadata have "
+                f"columns; for one name with dots in it write {key_text((key,))!r}"
+            )
+        (segment,) = path
         column = Column(declared) if isinstance(declared, str) else declared
         if not isinstance(column, Column):
             raise ConfigurationError(

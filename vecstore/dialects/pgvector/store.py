@@ -116,6 +116,7 @@ class PgvectorStore(VectorStore):
         min_vector_length=SHORTEST_IN_FLOAT32,
         max_vector_length=LONGEST_IN_FLOAT32,
         max_batch=5_000,
+        max_cost=250,
     )
 
     def __init__(

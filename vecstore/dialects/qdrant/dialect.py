@@ -46,8 +46,8 @@ class Qdrant(Dialect[Condition]):
         prefix: Where the metadata stands in the payload: ``""`` for the payload itself, one key, or
             a tuple of keys for a path. Our own store and LangChain's have it under ``"metadata"``.
         datetimes: Keys that hold timestamps or nothing, and can therefore be ordered as such: a
-            key by its name, a key inside an object as a tuple. Stores refuse other values there;
-            whoever only compiles vouches for the data.
+            key as in a filter (``"author.born"``), or a tuple of names. Stores refuse other
+            values there; whoever only compiles vouches for the data.
 
     Raises:
         ConfigurationError: For a prefix or key that Qdrant cannot address.
@@ -70,7 +70,8 @@ class Qdrant(Dialect[Condition]):
             )
         try:
             paths = frozenset([as_path(key) for key in self.datetimes])
-            prefix = as_path(self.prefix or ())
+            own = (self.prefix,) if isinstance(self.prefix, str) else tuple(self.prefix)
+            prefix = own if self.prefix else ()
         except TypeError:
             raise ConfigurationError(
                 "prefix is a key, datetimes a set of keys; a key is its name, or a tuple of names "
@@ -173,7 +174,7 @@ class Qdrant(Dialect[Condition]):
         return Compiled(self.name, {"must_not": [{"must": []}]}, matches_nothing=True)
 
     def _key(self, atom: Expression) -> str:
-        return encode_key((*as_path(self.prefix), *atom.key.path))
+        return encode_key((*self.prefix, *atom.key.path))
 
 
 def encode_key(path: tuple[str, ...]) -> str:

@@ -19,8 +19,9 @@ from typing import Any, Final
 from uuid import UUID, uuid5
 
 from vecstore.errors import ConfigurationError, DocumentError
+from vecstore.filter.keys import read_key
 from vecstore.filter.text import key_text
-from vecstore.filter.values import to_scalar
+from vecstore.filter.values import UnusableValue, to_scalar
 
 ID: Final = "id"
 TEXT: Final = "text"
@@ -150,8 +151,15 @@ def read_payload(payload: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
 
 
 def as_path(key: str | tuple[str, ...]) -> tuple[str, ...]:
-    """A key of an option as a path: a name stands for itself, dots and all."""
-    return (key,) if isinstance(key, str) else tuple(key)
+    """A key of an option as a path; a text is read as in a filter.
+
+    Raises:
+        ConfigurationError: For a text that no filter would take for a key.
+    """
+    try:
+        return read_key(key)
+    except UnusableValue as error:
+        raise ConfigurationError(f"{error.reason}; {error.remedy}") from None
 
 
 def is_timestamp(value: Any) -> bool:

@@ -20,12 +20,13 @@ from vecstore.dialects.weaviate.layout import (
     text_property,
 )
 from vecstore.dialects.weaviate.where import Compound, Condition, Joint, Operand
-from vecstore.errors import ConfigurationError, FilterTypeError
-from vecstore.filter.ast import Expression, Key
+from vecstore.errors import ConfigurationError
+from vecstore.filter.ast import Expression
 from vecstore.filter.convert import ALL_LITERALS, SAFE_DOUBLE, Capabilities, Compiled, Refusal
+from vecstore.filter.keys import read_key
 from vecstore.filter.normalize import fold_empty_list
 from vecstore.filter.op import NULL_TESTS, ORDERINGS, Op
-from vecstore.filter.values import Kind, Scalar, kind_of, literal_key
+from vecstore.filter.values import Kind, Scalar, UnusableValue, kind_of, literal_key
 
 Layout = Literal["exact", "plain"]
 
@@ -250,9 +251,11 @@ def _paths(option: str, keys: Collection[str | Path]) -> frozenset[Path]:
     if isinstance(keys, str):
         raise ConfigurationError(f"{option} takes a set of keys: {option}={{{keys!r}}}")
     try:
-        return frozenset([Key(*([key] if isinstance(key, str) else key)).path for key in keys])
-    except (FilterTypeError, TypeError) as error:
-        raise ConfigurationError(f"{option} takes names, or tuples of names: {error}") from None
+        return frozenset([read_key(key) for key in keys])
+    except UnusableValue as error:
+        raise ConfigurationError(f"{option}: {error.reason}; {error.remedy}") from None
+    except TypeError as error:
+        raise ConfigurationError(f"{option} takes keys, or tuples of names: {error}") from None
 
 
 _SAMPLES: Final[dict[BaseType, Scalar]] = {"text": "x", "int": 0, "number": 0.0, "boolean": True}

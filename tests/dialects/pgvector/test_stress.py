@@ -1,0 +1,44 @@
+"""Hard use of PostgreSQL: everything at once, interrupted anywhere, memory that stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.stress import DIMENSION, add_and_change, everything_at_once, interrupted, memory_flat
+from vecstore.dialects.pgvector.store import PgvectorStore
+
+
+def opening(dsn: str, table: str, **options: Any) -> Callable[[], PgvectorStore]:
+    settings = {"create": True, "dimension": DIMENSION, "index": None, **options}
+    return lambda: PgvectorStore(dsn, table=table, **settings)
+
+
+def test_everything_at_once(postgres_dsn: str, table: str) -> None:
+    assert everything_at_once(opening(postgres_dsn, table), seconds=1.5)["close"]
+
+
+def test_interrupted(postgres_dsn: str, table: str) -> None:
+    assert interrupted(opening(postgres_dsn, table, pool_size=2), add_and_change, times=30)
+
+
+@pytest.mark.heavy
+@pytest.mark.timeout(1_800)
+@pytest.mark.parametrize("index", ["hnsw", None])
+def test_everything_at_once_for_a_minute(postgres_dsn: str, table: str, index: Any) -> None:
+    everything_at_once(opening(postgres_dsn, table, index=index), seconds=60)
+
+
+@pytest.mark.heavy
+@pytest.mark.timeout(3_600)
+def test_interrupted_many_times(postgres_dsn: str, table: str) -> None:
+    interrupted(opening(postgres_dsn, table), add_and_change, times=2_000, check_each=10)
+
+
+@pytest.mark.heavy
+@pytest.mark.timeout(7_200)
+def test_memory_of_a_hundred_thousand_calls(postgres_dsn: str, table: str) -> None:
+    with opening(postgres_dsn, table)() as store:
+        memory_flat(store, calls=100_000)

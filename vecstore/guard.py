@@ -201,6 +201,8 @@ class GuardedHooks(StoreHooks):
                 self._given_back = True
                 # Noted within one call of C: a signal afterwards finds the store closed.
                 done.extend(starmap(self._close, ((),)))
+                if not done:
+                    raise RuntimeError("closing raised StopIteration")
             except VecstoreError:
                 raise
             except Exception as error:

@@ -173,6 +173,10 @@ class StoreHooks(ABC):
         """
         return
 
+    def _bound_to_process(self) -> str | None:
+        """Why no other process can reach these documents; None where the address is enough."""
+        return None
+
     def _after_fork(self) -> None:
         """Go on in a forked child: forget what was inherited, and open or make it anew.
 

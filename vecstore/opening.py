@@ -8,10 +8,16 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
 from vecstore.embedding import EmbedderInput
-from vecstore.errors import ConfigurationError
+from vecstore.errors import (
+    BackendError,
+    BackendNotInstalledError,
+    ConfigurationError,
+    VecstoreError,
+)
+from vecstore.pickling import Origin, is_secret
 from vecstore.plugins import PlugIns
 
 if TYPE_CHECKING:
@@ -36,11 +42,15 @@ _PLUG_INS = PlugIns(
     purpose="stores at {}:".format,
 )
 
-_SECRET = re.compile(
-    r"pass(word|wd|phrase)|secret|credential|token$|api[-_]?key"
-    r"|(^|[-_])(pwd|auth|authorization|(access|private)[-_]?key)($|[-_])|^key$",
-    re.IGNORECASE,
-)
+_EXTRAS = {
+    "milvus": "milvus",
+    "milvus+https": "milvus",
+    "pgvector+embedded": "pgvector-embedded",
+    "postgres": "pgvector",
+    "postgresql": "pgvector",
+    "qdrant": "qdrant",
+    "qdrant+https": "qdrant",
+}
 
 OptionReader = Callable[[str], Any]
 """Turns the text of an option in a URL into its value; raises ValueError."""
@@ -101,17 +111,25 @@ class StoreURL:
                 "the address cannot be read; percent-encode special characters in it "
                 "(urllib.parse.quote)"
             ) from None
+        if parts.netloc and "@" in f"{parts.path}{parts.query}{parts.fragment}":
+            # Most likely the end of a password with a special character: nothing of it is shown.
+            raise ConfigurationError(
+                "there is an @ behind the host of the address; percent-encode special characters "
+                'in user and password (urllib.parse.quote(password, safe="")), and write @ as %40 '
+                "in a path or an option"
+            )
         if parts.fragment:
             raise ConfigurationError("write # as %23 in the address of a store")
         query: dict[str, str] = {}
         for name, value in pairs:
-            if _SECRET.search(name):
+            if is_secret(name):
                 raise ConfigurationError(
                     f"the option {name!r} is a secret, which does not belong behind the ? of an "
                     f"address; pass it by keyword: open_store(url, {name}=...)"
                 )
             if name in query:
-                raise ConfigurationError(f"the address gives the option {name!r} twice")
+                which = "an option" if _may_hide_password(parts) else f"the option {name!r}"
+                raise ConfigurationError(f"the address gives {which} twice")
             query[name] = value
         return cls(
             scheme=parts.scheme,
@@ -151,8 +169,9 @@ class StoreURL:
         """
         if self.host or self.user is not None or self.port is not None:
             raise ConfigurationError(
-                f"{self}: what follows two slashes is a host; write {self.scheme}:path for a path "
-                f"relative to the working directory, or {self.scheme}:///path for an absolute one"
+                f"{self._shown()}: what follows two slashes is a host; write {self.scheme}:path "
+                f"for a path relative to the working directory, or {self.scheme}:///path for an "
+                "absolute one"
             )
         if re.match(r"/[A-Za-z]:[/\\]", self.path):  # file URLs of Windows
             return self.path[1:]
@@ -164,40 +183,62 @@ class StoreURL:
         """The options of the address together with those given by keyword, which go first.
 
         Args:
-            known: The options there are, each with what reads it from a text; None for one that
-                can only be given by keyword.
+            known: The options of the store, each with what reads it from a text; None for one that
+                can only be given by keyword. ``embedder`` and what every store takes are no part
+                of it: ``open_store`` reads them.
             given: Options given by keyword.
 
         Raises:
             ConfigurationError: For an unknown option, and for a text that cannot be read.
             TypeError: For an unknown keyword.
         """
+        by_keyword = [*known, *(name for name in _EVERY_STORE if name not in known)]
         for name in given:
             if name not in known:
                 raise TypeError(
-                    f"{self.scheme} has no option {name!r}{_closest(name, known)}; its options "
-                    f"are: {', '.join(known)}"
+                    f"{self.scheme} has no option {name!r}{_closest(name, by_keyword)}; by keyword "
+                    f"it takes: {', '.join(by_keyword)}"
                 )
         result: dict[str, Any] = {}
         for name, text in self.query.items():
-            if name not in known:
-                raise ConfigurationError(
-                    f"{self}: there is no option {name!r}{_closest(name, known)}; options of "
-                    f"{self.scheme} are: {', '.join(known)}"
-                )
-            read = known[name]
+            read = known.get(name)
             if read is None:
-                raise ConfigurationError(
-                    f"{self}: the option {name!r} is given by keyword: open_store(url, {name}=...)"
-                )
+                raise ConfigurationError(self._no_option(name, known, by_keyword))
             if name not in given:
                 try:
                     result[name] = read(text)
-                except ValueError:
+                except Exception:
+                    value = "this" if self._may_hide_password() else repr(text)
                     raise ConfigurationError(
-                        f"{self}: {text!r} is no value for the option {name!r}"
+                        f"{self._shown()}: {value} is no value for the option {name!r}"
                     ) from None
         return {**result, **given}
+
+    def _no_option(
+        self, name: str, known: Mapping[str, OptionReader | None], by_keyword: list[str]
+    ) -> str:
+        here = [option for option, read in known.items() if read is not None]
+        listed = f"behind the ? {self.scheme} takes: {', '.join(here) or 'nothing'}"
+        if name in by_keyword:
+            return (
+                f"{self._shown()}: the option {name!r} is given by keyword: "
+                f"open_store(url, {name}=...); {listed}"
+            )
+        close = _closest(name, by_keyword)
+        if not close and self._may_hide_password():
+            return (
+                f"{self._shown()}: there is an unknown option behind the ?; {listed}; if it is "
+                "part of a password, percent-encode that (urllib.parse.quote)"
+            )
+        return f"{self._shown()}: there is no option {name!r}{close}; {listed}"
+
+    def _may_hide_password(self) -> bool:
+        """Whether ``host:port`` may be ``user:password``, cut off at a character not encoded."""
+        return self.user is None and self.port is not None
+
+    def _shown(self) -> str:
+        """The address as errors tell it."""
+        return f"{self.scheme}:" if self._may_hide_password() else str(self)
 
 
 def _host(netloc: str, hostname: str | None) -> str:
@@ -209,6 +250,8 @@ def _host(netloc: str, hostname: str | None) -> str:
 
 COMMON_OPTIONS = ("async_threads", "observers", "observe_content", "max_cost")
 """Options of every store that are given by keyword, whatever the scheme."""
+
+_EVERY_STORE = ("embedder", *COMMON_OPTIONS)
 
 
 def open_store(url: str, *, embedder: EmbedderInput | None = None, **options: Any) -> VectorStore:
@@ -236,10 +279,47 @@ def open_store(url: str, *, embedder: EmbedderInput | None = None, **options: An
     common = {name: options.pop(name) for name in COMMON_OPTIONS if name in options}
     found = store_class(address.scheme)
     _check_common(common)
-    store = found.from_url(address, embedder=embedder, **options)
+    try:
+        store = found.from_url(address, embedder=embedder, **options)
+    except VecstoreError:
+        raise
+    except Exception as error:
+        if _is_misuse(error):
+            raise
+        raise _not_opened(address.scheme, error) from error
     if common:
         store._set_up(**common)
+    store._origin = Origin.of(address, {**options, **common})
     return store
+
+
+def _is_misuse(error: Exception) -> bool:
+    """Whether a call from Python was wrong: told by this library, or by Python about a keyword."""
+    if type(error) is not TypeError:
+        return False
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    module = "" if frame is None else str(frame.tb_frame.f_globals.get("__name__"))
+    return module.partition(".")[0] == "vecstore" or "unexpected keyword argument" in str(error)
+
+
+def _not_opened(scheme: str, error: Exception) -> VecstoreError:
+    """What a caller is told of an error that is none of this library."""
+    if isinstance(error, ImportError):
+        missing = "" if error.name is None else f", {error.name}"
+        remedy = (
+            f": pip install 'vecstore-dialects[{_EXTRAS[scheme]}]'" if scheme in _EXTRAS else ""
+        )
+        return BackendNotInstalledError(
+            f"stores for {scheme}: need one more package{missing}{remedy}", name=error.name
+        )
+    # Only the type: a driver's message may quote the address with its password.
+    return BackendError(
+        f"the store for {scheme}: could not be opened ({type(error).__name__}); the error itself "
+        "is the cause of this one",
+        operation="open",
+    )
 
 
 def _check_common(common: dict[str, Any]) -> None:
@@ -273,13 +353,16 @@ def store_class(scheme: str) -> type[VectorStore]:
 
     Raises:
         ConfigurationError: If there is none, or if two distributions offer it.
-        ImportError: If a plug-in cannot be imported; it never disappears silently.
+        BackendNotInstalledError: If a plug-in cannot be imported; it never disappears silently.
     """
     location = _BUILT_IN.get(scheme)
     if location is None:
         return _load_plug_in(scheme)
     module, _, attribute = location.partition(":")
-    found: type[VectorStore] = getattr(import_module(module), attribute)
+    try:
+        found: type[VectorStore] = getattr(import_module(module), attribute)
+    except ImportError as error:
+        raise _not_opened(scheme, error) from error
     return found
 
 
@@ -287,13 +370,35 @@ def _load_plug_in(scheme: str) -> type[VectorStore]:
     from vecstore.store import VectorStore
 
     misfit = f"{scheme}: is no subclass of vecstore.VectorStore"
-    loaded: type[VectorStore] | None = _PLUG_INS.load(scheme, VectorStore, misfit)
+    try:
+        loaded: type[VectorStore] | None = _PLUG_INS.load(scheme, VectorStore, misfit)
+    except VecstoreError:
+        raise
+    except Exception as error:
+        raise _not_imported(error) from error
     if loaded is None:
         known = store_schemes()
         raise ConfigurationError(
             f"there is no store for {scheme}:{_closest(scheme, known)} (known: {', '.join(known)})"
         )
     return loaded
+
+
+def _not_imported(error: Exception) -> VecstoreError:
+    """What a caller is told of a plug-in that fails when it is imported; its notes name it."""
+    what = "; ".join(getattr(error, "__notes__", ()))
+    if isinstance(error, ImportError):
+        missing = "something" if error.name is None else error.name
+        return BackendNotInstalledError(
+            f"a plug-in cannot be imported, because {missing} cannot be: {what}", name=error.name
+        )
+    return ConfigurationError(
+        f"a plug-in cannot be imported ({type(error).__name__}, the cause of this error): {what}"
+    )
+
+
+def _may_hide_password(parts: SplitResult) -> bool:
+    return "@" not in parts.netloc and ":" in parts.netloc
 
 
 def _closest(name: str, known: Mapping[str, Any] | list[str]) -> str:

@@ -53,6 +53,7 @@ from vecstore.ranking import ranked
 from vecstore.scope import Scope, leaves_scope
 
 if TYPE_CHECKING:
+    from vecstore.pickling import Origin
     from vecstore.vectors import Matrix, Vector
 
 Result = TypeVar("Result")
@@ -72,6 +73,9 @@ class CommonOptions(TypedDict, total=False):
 
 class StoreOperations(GuardedHooks):
     """Embeds, splits, folds filters and ranks; callers see :class:`~vecstore.VectorStore`."""
+
+    _origin: Origin | None = None
+    """What the store was opened by, if it was by ``open_store``."""
 
     def __init__(
         self,

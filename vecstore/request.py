@@ -33,8 +33,8 @@ class SearchRequest:
 
     Raises:
         TypeError: For an argument of a wrong type, both or neither of ``query`` and ``vector``.
-        ValueError: For a blank query, a negative ``top_k`` or ``offset``, a ``threshold`` of NaN,
-            or a vector that is none.
+        ValueError: For a blank query; for a ``top_k`` or ``offset`` that is negative, or above
+            2**31 - 1 together; for a ``threshold`` of NaN, or a vector that is none.
         FilterSyntaxError: For a filter text that cannot be read.
 
     Example:
@@ -72,6 +72,7 @@ class SearchRequest:
             put(self, "vector", _query_vector(self.vector))
         put(self, "top_k", read_count("top_k", self.top_k))
         put(self, "offset", read_count("offset", self.offset))
+        read_count("top_k + offset", self.top_k + self.offset)
         put(self, "threshold", _threshold(self.threshold))
         put(self, "filter", read_filter(self.filter))
         put(self, "include_embedding", read_flag("include_embedding", self.include_embedding))
@@ -162,12 +163,16 @@ def read_ids(ids: Iterable[str] | None, method: str) -> tuple[str, ...] | None:
     return tuple([str.__str__(item) for item in listed if is_possible_id(item)])
 
 
+MAX_COUNT = 2**31 - 1
+"""The most documents that a call can ask for or pass over; every engine can count so far."""
+
+
 def read_count(name: str, value: Any) -> int:
-    """A whole number from 0 on.
+    """A whole number from 0 to :data:`MAX_COUNT`.
 
     Raises:
         TypeError: If it is no integer; True and False are none.
-        ValueError: If it is negative.
+        ValueError: If it is negative or larger.
     """
     if isinstance(value, bool):
         raise TypeError(f"{name} is a whole number, not {value}")
@@ -176,8 +181,15 @@ def read_count(name: str, value: Any) -> int:
     except TypeError:
         raise TypeError(f"{name} is a whole number, not {_a(value)}") from None
     if number < 0:
-        raise ValueError(f"{name} is 0 or more, not {number}")
+        raise ValueError(f"{name} is 0 or more, not {_number(number)}")
+    if number > MAX_COUNT:
+        raise ValueError(f"{name} is at most {MAX_COUNT:,}, not {_number(number)}")
     return number
+
+
+def _number(value: int) -> str:
+    """A number in an error; Python writes no integer of thousands of digits."""
+    return f"{value:,}" if value.bit_length() < 200 else f"one of {value.bit_length():,} bits"
 
 
 def read_flag(name: str, value: Any) -> bool:

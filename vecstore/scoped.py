@@ -41,8 +41,9 @@ class ScopedStore(VectorStore):
 
     def __init__(self, parent: StoreOperations, scope: ScopeInput) -> None:
         self._parent = parent
+        self._given = scope
         self._closed = False
-        self._origin: ScopedStore | None = None
+        self._entered_from: ScopedStore | None = None
         self._scope: Callable[[], Expression]
         # A field is callable as well, only to say that it is none.
         if callable(scope) and not isinstance(scope, Field):
@@ -90,6 +91,11 @@ class ScopedStore(VectorStore):
     def batching(self) -> BatchingStrategy:  # type: ignore[override]
         """How texts are cut into calls of the embedder."""
         return self._parent.batching
+
+    @property
+    def async_threads(self) -> int:  # type: ignore[override]
+        """How many awaited calls run at the same time, of the store and all its views."""
+        return self._parent.async_threads
 
     @property
     def native(self) -> NoReturn:
@@ -145,8 +151,9 @@ class ScopedStore(VectorStore):
         """This view with the filters of all scopes as they are now."""
         view = ScopedStore.__new__(ScopedStore)
         view._parent = self._parent._entered()
+        view._given = self._given
         view._closed = False
-        view._origin = self
+        view._entered_from = self
         try:
             view._scope = _constant(self._scope())
         except ScopeError as error:
@@ -156,8 +163,8 @@ class ScopedStore(VectorStore):
     # --- life --------------------------------------------------------------------------------
 
     def _check_open(self) -> None:
-        if self._origin is not None:
-            self._origin._check_open()
+        if self._entered_from is not None:
+            self._entered_from._check_open()
         if self._closed:
             self._refuse_closed()
         self._parent._check_open()
@@ -165,6 +172,12 @@ class ScopedStore(VectorStore):
     def close(self) -> None:
         """Close this view; the store behind stays open."""
         self._closed = True
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        scope = self._given
+        if not callable(scope) or isinstance(scope, Field):
+            scope = self._scope()
+        return ScopedStore, (self._parent, scope)
 
     def __repr__(self) -> str:
         state = " (closed)" if self._closed else ""

@@ -285,6 +285,11 @@ class VectorStore(StoreOperations):
     def __exit__(self, *exception: object) -> None:
         self.close()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        from vecstore.pickling import reduced
+
+        return reduced(self)
+
     def __repr__(self) -> str:
         state = " (closed)" if self._closed else ""
         return f"<{type(self).__name__} metric={self.metric} dimension={self.dimension}{state}>"

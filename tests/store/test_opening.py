@@ -10,6 +10,8 @@ import pytest
 
 from tests.store.embedders import letters
 from vecstore import (
+    BackendError,
+    BackendNotInstalledError,
     ConfigurationError,
     DimensionMismatchError,
     Document,
@@ -88,6 +90,67 @@ def test_a_password_is_never_shown() -> None:
         while error is not None:
             assert "s3cret" not in str(error)
             error = None if error.__suppress_context__ else error.__cause__ or error.__context__
+
+
+PASSWORDS = [
+    "2024?x=S3cr3t%40",
+    "2024?S3cr3t=x",
+    "2024?x=S3cr3t",
+    "20/24S3cr3t",
+    "20#24S3cr3t",
+    "S3cr3t?",
+    "2024?metric=S3cr3t&metric=S3cr3t",
+    "2024?dimension=S3cr3t",
+    "S3cr3t/x?dimension=1",
+    "p@S3cr3t/x",
+    "p@S3cr3t?x=1",
+    "S3cr3t%",
+    "S3cr3t[",
+    "[S3cr3t",
+]
+
+
+@pytest.mark.parametrize("scheme", ["memory", "postgresql", "qdrant", "milvus", "nothing"])
+@pytest.mark.parametrize("end", ["@host/db", "%40host/db", "@host:6333/db?metric=dot", ""])
+@pytest.mark.parametrize("password", PASSWORDS)
+def test_a_password_that_was_not_encoded_is_never_shown(
+    scheme: str, end: str, password: str
+) -> None:
+    try:
+        url = StoreURL.read(f"{scheme}://user:{password}{end}")
+        url.options({"metric": str, "dimension": int}, {})
+        url.file()
+    except ConfigurationError as failure:
+        error: BaseException | None = failure
+        while error is not None:
+            assert "S3cr3t" not in str(error)
+            error = None if error.__suppress_context__ else error.__cause__ or error.__context__
+
+
+def test_each_place_names_the_options_that_it_takes() -> None:
+    with pytest.raises(ConfigurationError) as behind:
+        open_store("memory:?nothing_like_it=1")
+    assert str(behind.value).endswith("behind the ? memory takes: metric, dimension")
+    with pytest.raises(TypeError) as keyword:
+        open_store("memory:", nothing_like_it=1)
+    assert str(keyword.value).endswith(
+        "by keyword it takes: metric, dimension, batching, embedder, async_threads, observers, "
+        "observe_content"
+    )
+    for name in ("batching", "embedder", "async_threads", "observers", "observe_content"):
+        with pytest.raises(ConfigurationError, match=rf"given by keyword: .*{name}=\.\.\."):
+            open_store(f"memory:?{name}=1")
+    with pytest.raises(TypeError, match="did you mean 'async_threads'"):
+        open_store("memory:", async_thread=1)
+
+
+@pytest.mark.parametrize(
+    "common", [{"async_threads": 0}, {"observers": [1]}, {"observe_content": "yes"}]
+)
+def test_common_options_are_read_before_anything_is_made(common: Any, plug_in: Any) -> None:
+    plug_in("failing-store", "other", "plugged_fails:Store", FAILING)
+    with pytest.raises(ConfigurationError):
+        open_store("other:?kind=OSError", **common)
 
 
 @pytest.mark.parametrize(
@@ -306,10 +369,72 @@ def test_a_plug_in_for_one_of_our_own_schemes(plug_in: Any) -> None:
 
 def test_a_plug_in_that_cannot_be_imported_raises(plug_in: Any) -> None:
     plug_in("broken-store", "other", "plugged_broken:Store", "import no_such_module_anywhere")
-    with pytest.raises(ModuleNotFoundError, match="no_such_module_anywhere") as caught:
+    with pytest.raises(BackendNotInstalledError, match="no_such_module_anywhere") as caught:
         open_store("other:")
-    assert "plugged_broken:Store" in caught.value.__notes__[0]
-    assert "broken-store" in caught.value.__notes__[0]
+    assert "plugged_broken:Store" in str(caught.value)
+    assert "broken-store" in str(caught.value)
+    assert isinstance(caught.value.__cause__, ModuleNotFoundError)
+    assert caught.value.name == "no_such_module_anywhere"
+
+
+def test_a_plug_in_that_fails_when_it_is_imported(plug_in: Any) -> None:
+    plug_in("broken-store", "other", "plugged_failing:Store", "raise RuntimeError('s3cret')")
+    with pytest.raises(ConfigurationError, match=r"RuntimeError.*broken-store") as caught:
+        open_store("other:")
+    assert "s3cret" not in str(caught.value)
+
+
+FAILING = """
+from vecstore import SimpleVectorStore
+import socket
+
+class Store(SimpleVectorStore):
+    @classmethod
+    def from_url(cls, url, *, embedder=None, **options):
+        kind = url.query.get("kind")
+        if kind == "missing":
+            import psycopg_that_is_not_there
+        if kind == "keyword":
+            return cls(embedder, **options)
+        if kind == "odd":
+            class Odd(Exception):
+                def __str__(self):
+                    raise ValueError("no text")
+            raise Odd
+        if kind == "driver":
+            int(socket)
+        raise {"OSError": OSError, "ValueError": ValueError, "KeyError": KeyError,
+               "MemoryError": MemoryError, "StopIteration": StopIteration}[kind]("s3cret")
+"""
+
+
+@pytest.mark.parametrize(
+    "kind", ["OSError", "ValueError", "KeyError", "MemoryError", "StopIteration", "odd", "driver"]
+)
+def test_whatever_opening_raises_is_of_our_own(plug_in: Any, kind: str) -> None:
+    plug_in("failing-store", "other", "plugged_fails:Store", FAILING)
+    with pytest.raises(BackendError, match="other: could not be opened") as caught:
+        open_store(f"other:?kind={kind}")
+    assert caught.value.operation == "open"
+    assert caught.value.__cause__ is not None
+    assert "s3cret" not in str(caught.value)
+
+
+def test_opening_without_the_client_of_an_engine(plug_in: Any) -> None:
+    plug_in("failing-store", "other", "plugged_fails:Store", FAILING)
+    with pytest.raises(BackendNotInstalledError, match="psycopg_that_is_not_there") as caught:
+        open_store("other:?kind=missing")
+    assert isinstance(caught.value.__cause__, ModuleNotFoundError)
+    with pytest.raises(TypeError, match="no_such_option"):
+        open_store("other:?kind=keyword", no_such_option=1)
+
+
+def test_without_psycopg(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0].startswith("psycopg")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(BackendNotInstalledError, match=r"pip install .*pgvector"):
+        open_store("postgresql://localhost/db")
 
 
 def test_a_plug_in_that_is_no_store(plug_in: Any) -> None:

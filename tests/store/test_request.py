@@ -1,11 +1,23 @@
 from __future__ import annotations
 
+import asyncio
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from vecstore import Expression, F, FilterBuilder, FilterSyntaxError, SearchRequest, parse
+from vecstore import (
+    Document,
+    Expression,
+    F,
+    FilterBuilder,
+    FilterSyntaxError,
+    SearchRequest,
+    SimpleVectorStore,
+    parse,
+)
 from vecstore.request import read_filter, read_ids
 
 
@@ -122,3 +134,37 @@ def test_ids_come_as_a_list() -> None:
 
 def test_ids_that_no_document_can_have_are_unknown_ids() -> None:
     assert read_ids(["", "a\0", "\ud800", "ok"], "get") == ("ok",)
+
+
+FAR = [2**31, 2**63, 2**64, 10**30, 10**6_000]
+
+
+@pytest.mark.parametrize("number", FAR, ids=["2**31", "2**63", "2**64", "10**30", "10**6000"])
+@pytest.mark.parametrize("way", ["plain", "scoped", "awaited"])
+def test_numbers_past_what_engines_count_are_refused_by_name(number: int, way: str) -> None:
+    store = SimpleVectorStore(dimension=2)
+    if way == "scoped":
+        store = store.scoped("n > 0")  # type: ignore[assignment]
+    target: Any = store.aio if way == "awaited" else store
+    calls: list[tuple[str, Callable[[], Any]]] = [
+        ("top_k", lambda: target.search(vector=[1, 0], top_k=number)),
+        ("offset", lambda: target.search(vector=[1, 0], offset=number)),
+        (r"top_k \+ offset", lambda: target.search(vector=[1, 0], top_k=2**31 - 1, offset=1)),
+        ("limit", lambda: target.get(limit=number)),
+        ("batch_size", lambda: target.scan(batch_size=number)),
+    ]
+    for name, call in calls:
+        with pytest.raises(ValueError, match=f"{name} is at most 2,147,483,647"):
+            answer = call()
+            if inspect.iscoroutine(answer):
+                asyncio.run(answer)
+
+
+def test_the_largest_numbers_are_taken() -> None:
+    store = SimpleVectorStore(dimension=2)
+    store.add([Document("", id="a", embedding=[1, 0])])
+    most = 2**31 - 1
+    assert len(store.search(vector=[1, 0], top_k=most)) == 1
+    assert store.search(vector=[1, 0], top_k=0, offset=most) == []
+    assert len(store.get(limit=most)) == 1
+    assert len(list(store.scan(batch_size=most))) == 1

@@ -256,6 +256,11 @@ class SimpleVectorStore(VectorStore):
             owner.release()
             raise
 
+    def _bound_to_process(self) -> str | None:
+        if self._file is None:
+            return "its documents are in the memory of this one, and in no file"
+        return None
+
     def _after_fork(self) -> None:
         # The documents are a copy already; only the lock may be held by a thread that is gone.
         self._table.after_fork()

@@ -69,7 +69,7 @@ HOOKS = (
 Call = Callable[[Any], Any]
 CALLS: dict[str, tuple[str, Call]] = {
     "add": ("add", lambda store: store.add([document("new")])),
-    "add skip": ("add", lambda store: store.add([document("new")], on_conflict="skip")),
+    "add skip": ("add", lambda store: store.add([document("new")], on_conflict="error")),
     "search": ("search", lambda store: store.search(vector=[1, 1], filter="n > 0")),
     "get": ("get", lambda store: store.get(["1", "2"])),
     "get by filter": ("get", lambda store: store.get(filter="n > 0")),

@@ -41,14 +41,10 @@ class TreeCache:
         self._trees: dict[Hashable, Expression] = {}
         self._sizes: dict[Hashable, int] = {}
         self._bytes = 0
-        self.make_lock()
+        self._lock = threading.Lock()
         self.get = self._trees.get
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._after_fork)
-
-    def make_lock(self) -> None:
-        """Make the lock, in a forked child once more."""
-        self._lock = threading.Lock()
 
     def put(self, key: Hashable, text: str, tree: Expression) -> None:
         """Keep a tree; drop the oldest ones for it where room is short."""

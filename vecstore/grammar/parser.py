@@ -8,10 +8,8 @@ from typing import Any
 from vecstore.filter.ast import Expression, Group
 from vecstore.filter.limits import DEFAULT_LIMITS, Limits, checked_limits
 from vecstore.grammar.cache import TreeCache
-from vecstore.process import in_forked_child
 
 _trees = TreeCache()
-in_forked_child(_trees.make_lock)
 _cached = _trees.get
 
 

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 import vecstore
+from vecstore.installing import REQUIREMENTS
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -143,6 +144,21 @@ def test_extra_all_names_every_other_extra() -> None:
                 reached.update(names)
                 waiting.extend(names)
     assert reached == set(extras) - {"all"}
+
+
+def test_errors_name_the_packages_of_each_extra() -> None:
+    """An extra may be made of others: their packages come with it."""
+
+    def packages(extra: str) -> list[str]:
+        found = []
+        for requirement in PROJECT["project"]["optional-dependencies"][extra]:
+            inner = re.fullmatch(r"vecstore-dialects\[(.*)\]", requirement)
+            found += packages(inner[1]) if inner else [requirement]
+        return found
+
+    for extra, listed in REQUIREMENTS.items():
+        assert list(listed) == packages(extra), extra
+    assert {*REQUIREMENTS, "all"} == {*PROJECT["project"]["optional-dependencies"]}
 
 
 def test_links_at_the_top_lead_into_the_package() -> None:

@@ -16,6 +16,7 @@ import pytest
 from tests.dialects.conformance.memory import Memory, NaiveRows
 from vecstore import Capabilities, Compiled, Expression, F, Key, Op, UnsupportedFilterError, Value
 from vecstore.filter.op import ORDERINGS
+from vecstore.installing import install_line
 from vecstore.testing import ConformanceError, DialectSuite, Documents, Domain
 
 ROOT = Path(__file__).parents[2]
@@ -433,4 +434,4 @@ def test_without_its_tools_the_kit_says_what_to_install(missing: str) -> None:
     )
     assert done.returncode == 1
     assert f"vecstore.testing needs {missing}" in done.stderr.splitlines()[-1]
-    assert "pip install 'vecstore-dialects[testing]'" in done.stderr.splitlines()[-1]
+    assert install_line("testing") in done.stderr.splitlines()[-1]

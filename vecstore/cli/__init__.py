@@ -1,4 +1,4 @@
-"""The command `vecstore`. It needs the extra ``cli``: ``pip install 'vecstore-dialects[cli]'``."""
+"""The command `vecstore`. It needs the extra ``cli``: ``pip install typer rich``."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ def main() -> None:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    from vecstore.installing import install_line
+
     try:
         from vecstore.cli.app import app
     except ModuleNotFoundError as error:
@@ -24,7 +26,7 @@ def main() -> None:
             raise
         sys.stderr.write(
             f"vecstore: the command line needs {missing}, which is not installed.\n"
-            "hint: pip install 'vecstore-dialects[cli]'\n"
+            f"hint: {install_line('cli')}\n"
         )
         sys.exit(2)
     for stream in (sys.stdout, sys.stderr):

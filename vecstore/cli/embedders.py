@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from vecstore.cli.output import CommandError
+from vecstore.installing import install_line
 
 EmbedderOption = Annotated[
     str,
@@ -40,8 +41,7 @@ class WordLlamaEmbedder:
             import wordllama
         except ImportError:
             raise CommandError(
-                "the embedder wordllama is not installed\n"
-                "hint: pip install 'vecstore-dialects[wordllama]'"
+                f"the embedder wordllama is not installed\nhint: {install_line('wordllama')}"
             ) from None
         finally:
             root.removeHandler(silent)

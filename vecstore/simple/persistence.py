@@ -174,7 +174,7 @@ def _from_ours(content: dict[str, Any], name: str) -> Contents:
     if version > VERSION:
         raise StoreFileError(
             f"{name} was written by a later vecstore: it has version {version}, and this one reads "
-            f"up to {VERSION}; pip install --upgrade vecstore-dialects"
+            f"up to {VERSION}; install a later vecstore-dialects"
         )
     for field in _FIELDS:
         if field not in content:

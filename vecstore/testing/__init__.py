@@ -25,9 +25,10 @@ try:
     import hypothesis as _hypothesis
     import pytest as _pytest
 except ImportError as error:
+    from vecstore.installing import install_line as _install_line
+
     raise ImportError(
-        f"vecstore.testing needs {error.name}: pip install 'vecstore-dialects[testing]'",
-        name=error.name,
+        f"vecstore.testing needs {error.name}: {_install_line('testing')}", name=error.name
     ) from error
 else:
     # So that a failing test shows its values in every project that runs the suite.

@@ -30,6 +30,7 @@ from vecstore.cli.output import (
 )
 from vecstore.dialects.pgvector import Pgvector
 from vecstore.errors import BackendNotInstalledError
+from vecstore.installing import install_line
 
 if TYPE_CHECKING:
     from vecstore.simple.store import SimpleVectorStore
@@ -265,7 +266,7 @@ def _check_extras(chosen: Sequence[str]) -> None:
     if missing:
         raise BackendNotInstalledError(
             f"the demo needs what is not installed: {', '.join(missing)}\n"
-            f"hint: pip install 'vecstore-dialects[cli,{','.join(missing)}]'"
+            f"hint: {install_line(*missing)}"
         )
 
 

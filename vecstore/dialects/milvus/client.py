@@ -17,6 +17,7 @@ from vecstore.errors import (
     StoreClosedError,
     VecstoreError,
 )
+from vecstore.installing import install_line
 
 Result = TypeVar("Result")
 
@@ -244,9 +245,7 @@ def _secrets(token: str | None) -> list[str]:
 
 
 def _not_installed(extra: str, reason: str, error: ImportError) -> BackendNotInstalledError:
-    return BackendNotInstalledError(
-        f"{reason}: pip install 'vecstore-dialects[{extra}]'", name=error.name
-    )
+    return BackendNotInstalledError(f"{reason}: {install_line(extra)}", name=error.name)
 
 
 def _told(error: Exception) -> str:

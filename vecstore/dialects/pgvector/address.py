@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from vecstore.errors import BackendNotInstalledError, ConfigurationError
+from vecstore.installing import install_line
 from vecstore.opening import StoreURL
 
 
@@ -93,7 +94,7 @@ def connection_string(url: StoreURL, libpq: Mapping[str, Any]) -> str:
         from psycopg.conninfo import make_conninfo
     except ImportError as error:
         raise BackendNotInstalledError(
-            "the pgvector store needs psycopg: pip install 'vecstore-dialects[pgvector]'",
+            f"the pgvector store needs psycopg: {install_line('pgvector')}",
             name=error.name,
         ) from error
 

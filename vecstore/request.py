@@ -9,12 +9,10 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from vecstore.document import is_possible_id
-from vecstore.filter.ast import Expression, Group, unwrap
+from vecstore.filter.ast import Expression, FilterInput, Group, unwrap
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-FilterInput = Expression | Group | str | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,12 +7,11 @@ from typing import Any
 
 from vecstore.document import shown_id
 from vecstore.errors import ScopeError
-from vecstore.filter.ast import Expression
+from vecstore.filter.ast import Expression, FilterInput
 from vecstore.filter.evaluate import matcher_of_every_element, read_path
 from vecstore.filter.normalize import fold_empty_list, simplify
 from vecstore.filter.op import Op
 from vecstore.filter.text import key_text
-from vecstore.request import FilterInput
 
 ScopeInput = FilterInput | Callable[[], FilterInput]
 """A filter, or a function that returns one."""

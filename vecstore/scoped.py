@@ -10,11 +10,11 @@ from vecstore.calls import Call, ScanCall
 from vecstore.capabilities import Metric, StoreCapabilities
 from vecstore.embedding import BatchingStrategy, EmbedderInput
 from vecstore.errors import FilterError, ScopeError
-from vecstore.filter.ast import Expression
+from vecstore.filter.ast import Expression, FilterInput
 from vecstore.filter.builder import Field
 from vecstore.filter.normalize import simplify
 from vecstore.filter.serial import without_origin
-from vecstore.request import FilterInput, read_filter
+from vecstore.request import read_filter
 from vecstore.scope import ScopeInput
 from vecstore.store import VectorStore
 

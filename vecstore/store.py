@@ -20,8 +20,9 @@ from vecstore.capabilities import OnConflict, OnError
 from vecstore.document import Document
 from vecstore.embedding import EmbedderInput
 from vecstore.errors import ConfigurationError
+from vecstore.filter.ast import FilterInput
 from vecstore.operations import StoreOperations
-from vecstore.request import FilterInput, SearchRequest, read_filter
+from vecstore.request import SearchRequest, read_filter
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -21,7 +21,7 @@ from vecstore.cli.output import (
     expected_errors,
     print_json,
 )
-from vecstore.cli.reading import FilterArgument, FilterFileOption, read_filter
+from vecstore.cli.reading import FilterArgument, FilterFileOption, parsed_filter
 from vecstore.dialects.registry import dialect_names
 from vecstore.errors import UnsupportedFilterError
 from vecstore.filter.ast import Expression, trusted
@@ -60,7 +60,7 @@ def explain(
     options here; `vecstore compile -d NAME -o KEY=VALUE` takes others.
     """
     with expected_errors(as_json):
-        expression = read_filter(argument, file)
+        expression = parsed_filter(argument, file)
         outcomes = [(name, _outcome(name, expression)) for name in dialects or dialect_names()]
     steps = rewrites(expression)
     if as_json:

@@ -17,7 +17,7 @@ from vecstore.cli.output import (
     print_plain,
     show_error,
 )
-from vecstore.cli.reading import FilterArgument, FilterFileOption, read_filter
+from vecstore.cli.reading import FilterArgument, FilterFileOption, parsed_filter
 from vecstore.errors import FilterError
 from vecstore.filter.ast import Expression
 from vecstore.filter.convert import NO_QUERY, Compiled
@@ -63,7 +63,7 @@ def parse(
 ) -> None:
     """Show how a filter is read: its tree, or with --json its JSON form."""
     with expected_errors(as_json):
-        expression = read_filter(argument, file)
+        expression = parsed_filter(argument, file)
         if as_json:
             print_json(expression.to_dict())
         else:
@@ -75,7 +75,7 @@ def fmt(
 ) -> None:
     """Write a filter in its canonical form."""
     with expected_errors(as_json):
-        text = read_filter(argument, file).to_text()
+        text = parsed_filter(argument, file).to_text()
         if as_json:
             print_json({"text": text})
         else:
@@ -98,7 +98,7 @@ def check(
         if emitter is None and settings:
             raise typer.BadParameter("an option needs a dialect: -d NAME", param_hint="--option")
         try:
-            expression = read_filter(argument, file)
+            expression = parsed_filter(argument, file)
             if emitter is not None:
                 emitter.compile(expression)
         except FilterError as error:
@@ -121,7 +121,7 @@ def compile(
 ) -> None:
     """Write a filter as a backend's own query, with its parameters."""
     with expected_errors(as_json):
-        compiled = build_dialect(dialect, settings).compile(read_filter(argument, file))
+        compiled = build_dialect(dialect, settings).compile(parsed_filter(argument, file))
         if as_json:
             print_json(compiled_object(compiled))
         else:

@@ -30,7 +30,7 @@ from vecstore.cli.reading import (
     inner_object,
     key_path,
     opened,
-    read_filter,
+    parsed_filter,
     read_row,
     shown_name,
 )
@@ -150,10 +150,10 @@ def _inputs(
     """The filter, and the names of the files to read."""
     if file is not None:  # then the first argument is no filter, as with grep's own -f
         names = files if argument is None else [argument, *files]
-        return read_filter(None, file), names or [STDIN]
+        return parsed_filter(None, file), names or [STDIN]
     if argument == STDIN and (not files or STDIN in files):
         raise typer.BadParameter("the filter and the lines cannot both come from standard input")
-    return read_filter(argument, None), files or [STDIN]
+    return parsed_filter(argument, None), files or [STDIN]
 
 
 def _print(scan: Scan, names: list[str], *, number: bool, as_json: bool) -> int:

@@ -31,7 +31,7 @@ from vecstore.cli.reading import (
     inner_object,
     key_path,
     opened,
-    read_filter,
+    parsed_filter,
     read_row,
     shown_name,
 )
@@ -199,7 +199,7 @@ def search(
     The embedder must be the one that the store was made with. Exits with 1 when nothing is found.
     """
     with expected_errors(as_json):
-        wanted = None if filter is None and file is None else read_filter(filter, file)
+        wanted = None if filter is None and file is None else parsed_filter(filter, file)
         from vecstore.simple.store import SimpleVectorStore
 
         with SimpleVectorStore(load_embedder(embedder)).load(store_file) as store:

@@ -69,7 +69,7 @@ def filter_text(argument: str | None, file: Path | None) -> str:
         ) from None
 
 
-def read_filter(argument: str | None, file: Path | None) -> Expression:
+def parsed_filter(argument: str | None, file: Path | None) -> Expression:
     """Read the filter from wherever it was given.
 
     Raises:

@@ -6,8 +6,9 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
-from vecstore.dialects.base import Dialect, FilterInput
+from vecstore.dialects.base import Dialect
 from vecstore.errors import DialectNotFoundError
+from vecstore.filter.ast import FilterInput
 from vecstore.filter.convert import Compiled
 from vecstore.filter.limits import DEFAULT_LIMITS, Limits
 from vecstore.plugins import PlugIns

@@ -20,7 +20,7 @@ from vecstore.filter.span import Span
 if TYPE_CHECKING:
     from vecstore.filter.evaluate import Evaluator
 
-__all__ = ["Expression", "Group", "Key", "Op", "Value", "trusted", "unwrap"]
+__all__ = ["Expression", "FilterInput", "Group", "Key", "Op", "Value", "trusted", "unwrap"]
 
 
 class Group(Immutable):
@@ -351,6 +351,10 @@ def trusted(
     node = Expression.__new__(Expression)
     node._fill(op, operands, span, op if written is None else written, from_outside, merged)
     return node
+
+
+FilterInput = Expression | Group | str | None
+"""What a caller may pass where a filter is asked for; None is none."""
 
 
 def unwrap(filter: Expression | Group) -> Expression:

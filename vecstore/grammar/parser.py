@@ -53,9 +53,9 @@ def parse(text: str, *, limits: Limits | None = DEFAULT_LIMITS) -> Expression:
     if tree is not None:
         return tree
     # Loaded by the first text that is not known yet: importing lark takes longer than all else.
-    from vecstore.grammar.reading import read_filter
+    from vecstore.grammar.reading import read_text
 
-    tree = read_filter(text, limits)
+    tree = read_text(text, limits)
     _trees.put(key, text, tree)
     return tree
 

@@ -15,7 +15,7 @@ from vecstore.grammar.lalr import Refusal, read
 from vecstore.grammar.meaning import build
 
 
-def read_filter(text: str, limits: Limits | None) -> Expression:
+def read_text(text: str, limits: Limits | None) -> Expression:
     """Read a filter text.
 
     Raises:

@@ -491,6 +491,8 @@ ROWS = (
     row(CONDITION, r"‸\.", ("leave the dot out", "", "", ""),
         says="a key does not start with a dot", of=".a == 1"),
     row(CONDITION, r"\( ‸\)", says=f"{EXPECTED}: the parentheses are empty", of="()"),
+    row(SEGMENT, r"{path} \. ‸«IN» \( {list} \)", ("write IN", "{path} IN {list}"),
+        says="there are no functions in a filter: {found}( cannot be called", of="a.in([1, 2])"),
     row(SEGMENT, r"\.(?P<gap>\s*+)‸(?=IS (?:NOT )?NULL\b|(?:NOT )?IN [\[(])",
         ("leave the dot out", "{gap}", r"\.(?P<gap>\s*+)", ""), of="a. IS NULL"),
     row(SEGMENT, "‸{w:reserved}", ("quote it", "{w:segment}"),

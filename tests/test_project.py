@@ -380,7 +380,16 @@ def test_the_project_speaks_of_itself_alone() -> None:
     assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/index.md", "docs/adding.md"])
+@pytest.mark.parametrize(
+    "document",
+    [
+        "README.md",
+        "docs/index.md",
+        "docs/adding.md",
+        "docs/searching.md",
+        "docs/stores/memory.md",
+    ],
+)
 def test_examples_in_documents_print_what_they_claim(document: str, tmp_path: Path) -> None:
     """The Python blocks, run as one script, print what the text blocks right after them show."""
     text = (ROOT / document).read_text("utf-8")

@@ -79,6 +79,14 @@ class MultipliesInFloat32(SimpleVectorStore):
             yield one.replace(score=float(np.nan_to_num(score)))
 
 
+@caught_by("test_lengths_past_the_limit_are_refused")
+class TakesWhatItDoesNotDeclare(SimpleVectorStore):
+    capabilities = replace(SimpleVectorStore.capabilities, max_vector_length=1e18)
+
+    def _check_query(self, vector: Any, error: type[Exception]) -> None:
+        return
+
+
 @caught_by("test_pages_follow_each_other")
 class CutsBeforeItPasses(SimpleVectorStore):
     def search(self, *arguments: Any, **options: Any) -> list[Document]:

@@ -202,10 +202,12 @@ def test_compile_takes_options(run: Run) -> None:
 @pytest.mark.parametrize("dialect", vecstore.dialect_names())
 @pytest.mark.parametrize("filter", ["lang == 'de'", "lang IN []", "lang NOT IN []"])
 def test_every_dialect_compiles_to_text_and_json(run: Run, dialect: str, filter: str) -> None:
-    given = ("compile", "-d", dialect, filter)
+    declared = {"weaviate": {"properties": {"lang": "text"}}}.get(dialect, {})
+    written = ["-o", "properties=lang:text"] if declared else []
+    given = ("compile", "-d", dialect, *written, filter)
     assert run(*given).out.strip()
     answer = run(*given, "--json").json
-    compiled = vecstore.compile_filter(filter, dialect)
+    compiled = vecstore.compile_filter(filter, dialect, **declared)
     assert answer["dialect"] == dialect
     assert answer["matches_nothing"] == compiled.matches_nothing
     assert answer["matches_all"] == compiled.matches_all
@@ -213,8 +215,9 @@ def test_every_dialect_compiles_to_text_and_json(run: Run, dialect: str, filter:
 
 
 def test_a_weaviate_query_is_its_where_filter(run: Run) -> None:
-    answer = run("compile", "-d", "weaviate", "--json", "a == 1 AND b == 2").json
-    expected = vecstore.compile_filter("a == 1 AND b == 2", "weaviate").query.to_where()
+    given = ("compile", "-d", "weaviate", "-o", "layout=exact", "--json", "a == 1 AND b == 2")
+    answer = run(*given).json
+    expected = vecstore.compile_filter(given[-1], "weaviate", layout="exact").query.to_where()
     assert answer["query"] == expected
 
 
@@ -264,7 +267,13 @@ def test_a_wrong_call_says_what_is_right(
             ["layout=plain", "properties=a:int, b:text[]"],
             {"layout": "plain", "properties": {"a": "int", "b": "text[]"}},
         ),
-        ("weaviate", ["numbers=a", "texts=b"], {"numbers": {"a"}, "texts": {"b"}}),
+        (
+            "weaviate",
+            ["layout=exact", "numbers=a", "texts=b"],
+            {"layout": "exact", "numbers": {"a"}, "texts": {"b"}},
+        ),
+        ("milvus", ["tags=None"], {"tags": None}),
+        ("milvus", ["tags=none"], {"tags": None}),
     ],
 )
 def test_options_are_read_by_what_they_take(

@@ -73,7 +73,7 @@ ORDERED = [("year",), ("n",), ("price",), ("ts",), ("x",), ("a",), ("b",), ("at"
 class InWeaviateDeclared(InWeaviate):
     """With the keys of these cases declared to be ordered."""
 
-    dialect = Weaviate(numbers=ORDERED, texts=ORDERED)
+    dialect = Weaviate(layout="exact", numbers=ORDERED, texts=ORDERED)
 
     @classmethod
     def open(cls, server: Server) -> Rows:

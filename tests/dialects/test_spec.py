@@ -48,7 +48,7 @@ DIALECTS: dict[str, Dialect[Any]] = {
     "qdrant": Qdrant(prefix="", datetimes={"d"}),
     "milvus": Milvus(field="m", tags="t"),
     "pinecone": Pinecone(),
-    "weaviate": Weaviate(numbers={"n", ("a", "n")}, texts={"d", "k"}),
+    "weaviate": Weaviate(layout="exact", numbers={"n", ("a", "n")}, texts={"d", "k"}),
 }
 
 OTHER_LAYOUTS: dict[str, Dialect[Any]] = {

@@ -12,7 +12,14 @@ from tests.dialects.corpus import answered, corpus, keys_of
 from tests.dialects.test_tokens import keys, wild_paths, wild_segments
 from tests.engines.weaviate_rules import WeaviateRejected, WeaviateRules
 from tests.engines.weaviate_text import tokens_of
-from vecstore import Compiled, ConfigurationError, Expression, F, UnsupportedFilterError
+from vecstore import (
+    Compiled,
+    ConfigurationError,
+    Expression,
+    F,
+    FilterError,
+    UnsupportedFilterError,
+)
 from vecstore.dialects.weaviate import Compound, Condition, Weaviate
 from vecstore.dialects.weaviate.layout import (
     PROPERTY_TYPES,
@@ -24,7 +31,7 @@ from vecstore.dialects.weaviate.layout import (
     text_property,
 )
 
-ORDERED = Weaviate(numbers={"k", ("a", "b")}, texts={"k"})
+ORDERED = Weaviate(layout="exact", numbers={"k", ("a", "b")}, texts={"k"})
 
 
 def plain(**properties: str) -> Weaviate:
@@ -176,8 +183,8 @@ def test_exact_layout_selects_what_the_rules_say(switches: dict[str, bool]) -> N
     filters, rows = corpus()
     paths = keys_of(filters)
     select = laid_out(rows, paths, paths, **switches)
-    assert answered(Weaviate(numbers=paths, texts=paths), rows, select) == 819
-    assert answered(Weaviate(), rows, select) == 366
+    assert answered(Weaviate(layout="exact", numbers=paths, texts=paths), rows, select) == 819
+    assert answered(Weaviate(layout="exact"), rows, select) == 366
 
 
 def declared_value(data_type: str, value: Any) -> Any:
@@ -313,12 +320,12 @@ def refusal(dialect: Weaviate, text: str) -> UnsupportedFilterError:
 
 
 def test_refusals_name_the_key_and_the_option_that_helps() -> None:
-    error = refusal(Weaviate(), "a == 1 AND NOT (author.born > 1900)")
+    error = refusal(Weaviate(layout="exact"), "a == 1 AND NOT (author.born > 1900)")
     assert (error.key, error.op.symbol) == ("author.born", ">")  # type: ignore[union-attr]
-    assert "Weaviate(numbers={('author', 'born')})" in str(error.remedy)
-    Weaviate(numbers={("author", "born")}).compile("author.born > 1900")
-    error = refusal(Weaviate(numbers={"created"}), "created > '2024-01-01'")
-    assert "Weaviate(texts={'created'})" in str(error.remedy)
+    assert "numbers={('author', 'born')})" in str(error.remedy)
+    Weaviate(layout="exact", numbers={("author", "born")}).compile("author.born > 1900")
+    error = refusal(Weaviate(layout="exact", numbers={"created"}), "created > '2024-01-01'")
+    assert "texts={'created'})" in str(error.remedy)
     error = refusal(TYPED, "s == 'a' AND other == 1")
     assert error.key == "other"
     assert "properties={'other': ...}" in str(error.remedy)
@@ -388,7 +395,7 @@ def test_the_deepest_filter_still_fits_into_a_protobuf_message() -> None:
     from weaviate.collections.filters import _FilterToGRPC
     from weaviate.proto.v1 import search_get_pb2
 
-    for dialect in (Weaviate(), TYPED):
+    for dialect in (Weaviate(layout="exact"), TYPED):
         filters = _FilterToGRPC.convert(
             client_filter(dialect.compile(nested(90), limits=None).query)
         )
@@ -402,11 +409,10 @@ def test_the_deepest_filter_still_fits_into_a_protobuf_message() -> None:
     ("options", "message"),
     [
         ({"layout": "native"}, "one of exact, plain"),
-        ({"layout": "plain"}, "takes the properties"),
-        ({"layout": "plain", "properties": {"a": "int"}, "numbers": {"a"}}, "no other option"),
-        ({"properties": {"a": "int"}}, 'layout="plain"'),
+        ({"layout": "plain", "properties": {"a": "int"}, "numbers": {"a"}}, 'layout="exact"'),
+        ({"layout": "exact", "properties": {"a": "int"}}, 'layout="plain"'),
         ({"numbers": "year"}, "numbers={'year'}"),
-        ({"texts": {1}}, "texts takes names"),
+        ({"texts": {1}}, "texts: a key is text"),
         ({"numbers": {()}}, "at least one segment"),
         ({"numbers": {"__vecstore_x"}}, "reserved"),
         ({"layout": "plain", "properties": {"a": "date"}}, "cannot be exact"),
@@ -424,10 +430,34 @@ def test_options_that_cannot_work(options: dict[str, Any], message: str) -> None
     assert message in str(caught.value)
 
 
+def test_by_default_collections_are_as_others_wrote_them() -> None:
+    """What nobody declared is refused, and the remedy says how it is declared."""
+    assert Weaviate().layout == "plain"
+    error = refusal(Weaviate(), "a == 1")
+    assert "Weaviate(properties={'a': ...})" in str(error.remedy)
+    nothing = Weaviate().compile("a IN []")
+    assert nothing.matches_nothing
+    with pytest.raises(FilterError, match="no query for that"):
+        _ = nothing.query
+    assert Weaviate(properties={"a": "int"}) == plain(a="int")
+
+
 def test_options_are_part_of_what_a_dialect_is() -> None:
-    assert Weaviate(numbers=["a", ("b", "c")]) == Weaviate(numbers={("a",), ("b", "c")})
+    assert Weaviate(layout="exact", numbers=["a", ("b", "c")]) == Weaviate(
+        layout="exact", numbers={("a",), ("b", "c")}
+    )
     assert plain(a="int", b="text") != plain(a="text", b="text")
-    assert len({Weaviate(), Weaviate(numbers={"a"}), Weaviate(texts={"a"}), plain(a="int")}) == 4
+    assert (
+        len(
+            {
+                Weaviate(layout="exact"),
+                Weaviate(layout="exact", numbers={"a"}),
+                Weaviate(layout="exact", texts={"a"}),
+                plain(a="int"),
+            }
+        )
+        == 4
+    )
     with pytest.raises(TypeError, match="its options are: layout, numbers, texts, properties"):
         Weaviate(ordered={"a"})  # type: ignore[call-arg]
 
@@ -438,9 +468,9 @@ def test_options_are_part_of_what_a_dialect_is() -> None:
 def test_texts_that_look_like_numbers_stay_texts() -> None:
     rows = {"text": {"zip": "00123"}, "number": {"zip": 123}, "float": {"zip": 123.0}}
     select = laid_out(rows)
-    assert select(Weaviate().compile(F.zip == "00123")) == {"text"}
-    assert select(Weaviate().compile(F.zip == 123)) == {"number", "float"}
-    assert select(Weaviate().compile(F.zip == "123")) == set()
+    assert select(Weaviate(layout="exact").compile(F.zip == "00123")) == {"text"}
+    assert select(Weaviate(layout="exact").compile(F.zip == 123)) == {"number", "float"}
+    assert select(Weaviate(layout="exact").compile(F.zip == "123")) == set()
     typed = plain(zip="text", n="int", x="number")
     assert typed.compile(F.zip == "00123").query.value_type == "text"
     assert typed.compile(F.n == 1).query.value_type == "int"
@@ -450,7 +480,7 @@ def test_texts_that_look_like_numbers_stay_texts() -> None:
 def test_not_is_never_dropped() -> None:
     rows: dict[str, Any] = {"one": {"a": 1}, "two": {"a": 2}, "none": {}}
     filter = ~(F.a == 1)
-    assert laid_out(rows)(Weaviate().compile(filter)) == {"two", "none"}
+    assert laid_out(rows)(Weaviate(layout="exact").compile(filter)) == {"two", "none"}
     rules = rules_for({"a": "int"})
     for name, metadata in rows.items():
         rules.insert(name, metadata)
@@ -463,7 +493,7 @@ def test_not_is_never_dropped() -> None:
 )  # fmt: skip
 def test_a_key_from_a_stranger_never_becomes_part_of_the_query(key: str) -> None:
     select = laid_out({"hit": {key: 1}, "miss": {"k": 1}}, {(key,)})
-    dialect = Weaviate(numbers={key})
+    dialect = Weaviate(layout="exact", numbers={(key,)})
     assert select(dialect.compile(F[key] == 1)) == {"hit"}
     assert select(dialect.compile(F[key] >= 1)) == {"hit"}
     with pytest.raises(UnsupportedFilterError, match="not declared"):
@@ -473,10 +503,10 @@ def test_a_key_from_a_stranger_never_becomes_part_of_the_query(key: str) -> None
 @pytest.mark.parametrize("value", [0, 0.0, False, ""])
 def test_falsy_values_are_values(value: Any) -> None:
     select = laid_out({"same": {"n": value}, "other": {"n": 7}, "none": {}})
-    assert select(Weaviate().compile(F.n == value)) == {"same"}
+    assert select(Weaviate(layout="exact").compile(F.n == value)) == {"same"}
 
 
 def test_a_collection_without_the_tokens_refuses_the_query() -> None:
     """So that a filter for the exact layout does not quietly find nothing in another one."""
     with pytest.raises(WeaviateRejected, match="no such property"):
-        rules_for({"k": "int"}).query(Weaviate().compile(F.k != 1).query.to_where())
+        rules_for({"k": "int"}).query(Weaviate(layout="exact").compile(F.k != 1).query.to_where())

@@ -191,23 +191,22 @@ def test_keys_of_the_dict_form_are_read_as_in_a_text(given: Any, path: tuple[str
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ("odd key", "write ['odd key'] or '\"odd key\"'"),
-        ("page-number", "page-number"),
-        ("in", "write ['in']"),
+        ("odd.key 2", "write ['odd.key 2'] or '\"odd.key 2\"'"),
+        ("page.no-1", "page.no-1"),
         ("a.NOT", "no key"),
         ("a.", "no key"),
         (".a", "no key"),
         ("a..b", "no key"),
-        ("a b", "no key"),
+        ("a.b c", "no key"),
+        (" ", "no key"),
         ('"a', "no key"),
         ('"a\\q"', "no key"),
         ('"\\ud83d"', "surrogate"),
-        ("0", "no key"),
         ("", "empty"),
         ("a.'__vecstore'", "reserved"),
     ],
 )
-def test_keys_that_no_text_could_hold_are_refused(given: str, says: str) -> None:
+def test_keys_that_cannot_be_read_are_refused(given: str, says: str) -> None:
     with pytest.raises(FilterTypeError, match="key") as caught:
         Expression.from_dict({"op": "isnull", "key": given})
     assert says in str(caught.value)
@@ -216,3 +215,12 @@ def test_keys_that_no_text_could_hold_are_refused(given: str, says: str) -> None
 @given(keys)
 def test_keys_read_back_in_every_form(key: Key) -> None:
     assert read_key(key_form(key.path)) == read_key(str(key)) == read_key(key.path) == key.path
+
+
+@pytest.mark.parametrize(
+    "name", ["odd key", "page-number", "in", "NULL", "0", "a[0]", "$where", "it's"]
+)
+def test_a_text_without_dots_is_one_name(name: str) -> None:
+    tree = Expression.from_dict({"op": "isnull", "key": name})
+    assert tree.key.path == (name,)
+    assert tree.to_dict()["key"] == ([name] if "'" in name else name)

@@ -99,6 +99,8 @@ def _value(dialect: type[Dialect[Any]], option: str, text: str) -> Any:
         CommandError: If it cannot be read that way.
     """
     takes = set(_leaf_types(get_type_hints(dialect)[option]))
+    if type(None) in takes and text.strip().lower() in ("none", "null"):
+        return None  # as Python and JSON spell it, and as titles of tables show it
     try:
         value = json.loads(text)
     except ValueError:

@@ -89,6 +89,7 @@ _WITH_LAYOUTS: dict[str, tuple[Column, ...]] = {
     "weaviate": (
         Column(
             "weaviate",
+            {"layout": "exact"},
             declared={
                 "number": {"numbers": {KEY}},
                 "string": {"texts": {KEY}},
@@ -97,7 +98,7 @@ _WITH_LAYOUTS: dict[str, tuple[Column, ...]] = {
         ),
         Column(
             "weaviate",
-            {"layout": "plain", "properties": {"other": "text"}},
+            {"properties": {"other": "text"}},
             declared={
                 "number": {"properties": {KEY: "number"}},
                 "string": {"properties": {KEY: "text"}},

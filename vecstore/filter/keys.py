@@ -1,8 +1,9 @@
 """Keys that are given by themselves: in the dict form of a filter, and in options that name keys.
 
 A text is read as in a filter, so that ``"author.name"`` means the same in both: a step into an
-object. One name that holds a dot is quoted, ``'"author.name"'``. A list or tuple of names is taken
-as it stands.
+object. One name that holds a dot is quoted, ``'"author.name"'``. Only here, a text without dots
+needs no quotes to be one name, also where it is reserved or no identifier: ``"odd key"``. A list or
+tuple of names is taken as it stands.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from vecstore.filter.values import UnusableValue, check_segment, shown
 Path = tuple[str, ...]
 
 _STRING = re.compile(r"""'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+\"""", re.DOTALL)
+_STRUCTURE = re.compile(r"[.'\"]|^\s|\s\Z")
+"""What may make a text more than one plain name."""
 _WORD = re.compile(r"[^\s.'\"]+")
 _BLANK = re.compile(r"\s*")
 _ESCAPE = re.compile(r"""\\(?:([\\'"nrt])|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|.?)""", re.DOTALL)
@@ -50,17 +53,17 @@ def key_form(path: Path) -> str | list[str]:
     """The form of a path that :func:`read_key` reads back: its name, or else a list.
 
     Example:
-        >>> key_form(("country",)), key_form(("a.b",)), key_form(("author", "name"))
-        ('country', ['a.b'], ['author', 'name'])
+        >>> key_form(("odd key",)), key_form(("a.b",)), key_form(("author", "name"))
+        ('odd key', ['a.b'], ['author', 'name'])
     """
-    if len(path) == 1 and key_text(path) == path[0]:
+    if len(path) == 1 and not _STRUCTURE.search(path[0]):
         return path[0]
     return list(path)
 
 
 def _read_text(text: str) -> Path:
-    if not text:
-        check_segment(text)
+    if "." not in text and text[:1] not in ("'", '"') and text == text.strip():
+        return (check_segment(text),)
     names: list[str] = []
     at = 0
     while True:
@@ -102,7 +105,7 @@ def _unescaped(text: str, body: str) -> str:
 
 def _unreadable(text: str) -> UnusableValue:
     return UnusableValue(
-        f"{shown(text)} is no key as a filter writes it: names are joined by dots, and a name that "
-        "is reserved or no identifier is quoted",
+        f"{shown(text)} is no key as a filter writes it: names are joined by dots, and beside a "
+        "dot one that is reserved or no identifier is quoted",
         f"for this as one name write [{shown(text)}] or {shown(key_text((text,)))}",
     )

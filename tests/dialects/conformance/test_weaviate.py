@@ -31,7 +31,7 @@ class InWeaviate(Conformance):
 class TestWeaviate(InWeaviate):
     """Objects as our own store lays them out, with some keys declared to be ordered."""
 
-    dialect = Weaviate(numbers=NUMBERS, texts=TEXTS)
+    dialect = Weaviate(layout="exact", numbers=NUMBERS, texts=TEXTS)
 
     @classmethod
     def open(cls, server: Server) -> Rows:
@@ -61,7 +61,7 @@ class TestWeaviateOldServer(TestWeaviate):
 class TestWeaviateWithoutOrder(InWeaviate):
     """No key declared: every ordering is refused."""
 
-    dialect = Weaviate()
+    dialect = Weaviate(layout="exact")
 
     @classmethod
     def open(cls, server: Server) -> Rows:

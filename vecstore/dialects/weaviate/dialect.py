@@ -22,7 +22,14 @@ from vecstore.dialects.weaviate.layout import (
 from vecstore.dialects.weaviate.where import Compound, Condition, Joint, Operand
 from vecstore.errors import ConfigurationError
 from vecstore.filter.ast import Expression
-from vecstore.filter.convert import ALL_LITERALS, SAFE_DOUBLE, Capabilities, Compiled, Refusal
+from vecstore.filter.convert import (
+    ALL_LITERALS,
+    NO_QUERY,
+    SAFE_DOUBLE,
+    Capabilities,
+    Compiled,
+    Refusal,
+)
 from vecstore.filter.keys import read_key
 from vecstore.filter.normalize import fold_empty_list
 from vecstore.filter.op import NULL_TESTS, ORDERINGS, Op
@@ -52,9 +59,9 @@ class Weaviate(Dialect[Operand]):
     A key is a name, or a tuple of names for a path into objects.
 
     Args:
-        layout: ``"exact"`` filters what ``filter_properties`` of
-            :mod:`vecstore.dialects.weaviate.layout` lays out, ``"plain"`` the properties of a
-            collection that any program wrote.
+        layout: ``"plain"`` filters the properties of a collection that any program wrote,
+            ``"exact"`` what ``filter_properties`` of :mod:`vecstore.dialects.weaviate.layout` lays
+            out.
         numbers: In the exact layout, the keys whose numbers can be ordered.
         texts: In the exact layout, the keys whose texts can be ordered, by code point; dates and
             times are texts.
@@ -70,15 +77,16 @@ class Weaviate(Dialect[Operand]):
 
     Example:
         >>> from vecstore import F
-        >>> Weaviate(numbers={"year"}).compile(F.year > 2020).query.to_where()
-        {'path': ['vecstore_year_number'], 'operator': 'GreaterThan', 'valueNumber': 2020.0}
-        >>> Weaviate(layout="plain", properties={"year": "int"}).compile(F.year > 2020).query
+        >>> Weaviate(properties={"year": "int"}).compile(F.year > 2020).query
         Condition(path='year', operator='GreaterThan', value_type='int', value=2020)
+        >>> exact = Weaviate(layout="exact", numbers={"year"})
+        >>> exact.compile(F.year > 2020).query.to_where()
+        {'path': ['vecstore_year_number'], 'operator': 'GreaterThan', 'valueNumber': 2020.0}
     """
 
     name: ClassVar[str] = "weaviate"
 
-    layout: Layout = "exact"
+    layout: Layout = "plain"
     numbers: Collection[str | Path] = frozenset()
     texts: Collection[str | Path] = frozenset()
     properties: Mapping[str, str] | Collection[tuple[str, str]] = ()
@@ -98,12 +106,12 @@ class Weaviate(Dialect[Operand]):
         if self.layout == "exact" and self.properties:
             raise ConfigurationError(
                 'properties belong to layout="plain"; in the exact layout, say which keys are '
-                'ordered: Weaviate(numbers={"year"}, texts={"created"})'
+                'ordered: Weaviate(layout="exact", numbers={"year"}, texts={"created"})'
             )
-        if self.layout == "plain" and (self.numbers or self.texts or not self.properties):
+        if self.layout == "plain" and (self.numbers or self.texts):
             raise ConfigurationError(
-                'layout="plain" takes the properties that filters may use, and no other option: '
-                'Weaviate(layout="plain", properties={"year": "int"})'
+                'numbers and texts belong to layout="exact"; in a collection that others wrote, '
+                'say which properties filters may use: Weaviate(properties={"year": "int"})'
             )
 
     @property
@@ -125,14 +133,15 @@ class Weaviate(Dialect[Operand]):
         if self.layout == "plain":
             return Refusal(
                 "the data type of this property is not declared",
-                f'declare it: Weaviate(layout="plain", properties={{{path[0]!r}: ...}}) with one '
+                f"declare it: Weaviate(properties={{{path[0]!r}: ...}}) with one "
                 f"of {', '.join(PROPERTY_TYPES)}",
             )
         option = "numbers" if kind is Kind.NUMBER else "texts"
         key = path[0] if len(path) == 1 else path
         return Refusal(
             f"it orders {option} by a property of their own, and this key has none",
-            f"declare the key, and add the documents with it: Weaviate({option}={{{key!r}}})",
+            "declare the key, and add the documents with it: "
+            f'Weaviate(layout="exact", {option}={{{key!r}}})',
         )
 
     def check(self, atom: Expression) -> None:
@@ -214,6 +223,8 @@ class Weaviate(Dialect[Operand]):
 
     def nothing(self) -> Compiled:
         """A contradiction, on a property that the collection is known to have."""
+        if self.layout == "plain" and not self._types:
+            return Compiled(self.name, NO_QUERY, matches_nothing=True)
         name, declared = next(iter(self._types.items()), (TOKENS, PROPERTY_TYPES["text[]"]))
         value = _SAMPLES[declared.base]
         contradiction = [

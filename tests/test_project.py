@@ -329,8 +329,10 @@ def test_building_and_evaluating_a_filter_loads_no_numpy_lark_or_client() -> Non
 def test_compiling_loads_no_numpy_or_client() -> None:
     code = (
         "import vecstore\n"
+        "filter = 'city == 2 AND NOT (country NOT IN [2, 3])'\n"
+        "declared = {'weaviate': {'properties': {'city': 'int', 'country': 'int'}}}\n"
         "for name in vecstore.dialect_names():\n"
-        "    vecstore.compile_filter('city == 2 AND NOT (country NOT IN [2, 3])', name)"
+        "    vecstore.compile_filter(filter, name, **declared.get(name, {}))"
     )
     assert not loaded_after(code) & (CLIENTS | {"numpy"})
 

@@ -70,6 +70,10 @@ _EXACT_INDEX = "FLAT"
 _CONSISTENCY = ("Strong", "Session", "Bounded", "Eventually")
 
 
+_LITE_MAX_COST = 250
+"""milvus-lite tries each comparison in Python, some microseconds for a document."""
+
+
 class MilvusStore(VectorStore):
     """A collection of rows: id, text, metadata as JSON with its tags, and the vector.
 
@@ -189,6 +193,8 @@ class MilvusStore(VectorStore):
         self._create = self._call.lite if create is None else create
         planned = index or (_EXACT_INDEX if self._call.lite else None)
         self.capabilities = replace(self.capabilities, exact_topk=planned == _EXACT_INDEX)
+        if self._call.lite:
+            self.capabilities = replace(self.capabilities, max_cost=_LITE_MAX_COST)
         if layout == "plain":
             self._create = False
         try:

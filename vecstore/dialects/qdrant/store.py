@@ -62,6 +62,10 @@ BATCH = 256
 """Points in one request: a server takes 32 MiB at once by default."""
 
 
+_LOCAL_MAX_COST = 100
+"""The local mode tries each comparison in Python, some 10 microseconds for a document."""
+
+
 class QdrantStore(VectorStore):
     """A collection of points, each with its document's id, text and metadata as payload.
 
@@ -202,7 +206,11 @@ class QdrantStore(VectorStore):
             self._dialect = LocalQdrant(prefix=layout.metadata, datetimes=datetimes)
             # One process has the engine, and one lock orders its threads.
             self.capabilities = replace(
-                self.capabilities, conflict_atomic=True, scoped_add_atomic=True, exact_topk=True
+                self.capabilities,
+                conflict_atomic=True,
+                scoped_add_atomic=True,
+                exact_topk=True,
+                max_cost=_LOCAL_MAX_COST,
             )
         try:
             self._open_collection()

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import re
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -20,41 +18,11 @@ import pytest
 from tests.store.minimal import MinimalStore
 from vecstore import Document, F, SimpleVectorStore, open_store, parse
 from vecstore.errors import BackendError, StoreClosedError, StoreFileError
+from vecstore.testing.store_suite.children import in_a_child
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 
 PACKAGE = Path(__file__).resolve().parents[2] / "vecstore"
-
-
-def in_a_child(work: Callable[[], object], seconds: float = 30) -> None:
-    """Fork, run something there, and fail here when it fails or hangs there."""
-    gc.collect()
-    read, write = os.pipe()
-    child = os.fork()
-    if not child:
-        code = 1
-        try:
-            work()
-            code = 0
-        except BaseException:
-            os.write(write, traceback.format_exc().encode()[-60_000:])
-        finally:
-            os._exit(code)
-    os.close(write)
-    deadline = time.monotonic() + seconds
-    while True:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            break
-        if time.monotonic() > deadline:
-            os.kill(child, 9)
-            os.waitpid(child, 0)
-            os.close(read)
-            raise AssertionError("the child hangs")
-        time.sleep(0.002)
-    told = os.read(read, 60_000).decode()
-    os.close(read)
-    assert status == 0, told
 
 
 def documents(count: int) -> list[Document]:

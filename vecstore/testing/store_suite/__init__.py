@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from vecstore.testing.store_suite.adding import Adding
 from vecstore.testing.store_suite.awaiting import Awaiting, Observing
+from vecstore.testing.store_suite.closing import Closing
 from vecstore.testing.store_suite.deleting import Deleting
 from vecstore.testing.store_suite.embedding import Embedding
 from vecstore.testing.store_suite.filtering import Filtering
@@ -16,6 +17,7 @@ from vecstore.testing.store_suite.lives import Lives
 from vecstore.testing.store_suite.metadata import Metadata
 from vecstore.testing.store_suite.paging import Paging
 from vecstore.testing.store_suite.persistent import PersistentStoreTests
+from vecstore.testing.store_suite.processes import Processes
 from vecstore.testing.store_suite.reading import Reading
 from vecstore.testing.store_suite.refusing import Refusing
 from vecstore.testing.store_suite.scopes import Scopes
@@ -50,6 +52,8 @@ class StoreSuite(
     Limits,
     Embedding,
     Lifecycle,
+    Closing,
+    Processes,
     Scopes,
     SharedValues,
     Awaiting,
@@ -70,6 +74,8 @@ class StoreSuite(
         domain: Which metadata the engine can hold; what it cannot must be refused. By default
             everything within ``capabilities``.
         deviations: Known differences; see :class:`~vecstore.testing.Deviation`.
+        forks: Whether a forked child can go on with a store: True, False where it is refused, or
+            None where either will do.
         secrets: Texts, such as a password of the test server, that no store may show.
         many: How many documents the largest test uses.
         seed: Of everything random.

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
 import pytest
 
-from vecstore.errors import DimensionMismatchError, SchemaMismatchError, StoreFileError
+from vecstore.errors import (
+    DimensionMismatchError,
+    SchemaMismatchError,
+    StoreClosedError,
+    StoreFileError,
+)
 from vecstore.store import VectorStore
 from vecstore.testing.rows import oracle_rows
 from vecstore.testing.store_suite.base import StoreSuiteBase
@@ -50,6 +57,33 @@ class PersistentStoreTests(StoreSuiteBase):
         raise NotImplementedError(
             "say how a store is opened again: def open_again(self, store, **options)"
         )
+
+    def test_what_was_acknowledged_before_closing_is_there(self) -> None:
+        """Threads add while the store is closed: each id that came back is stored."""
+        store = self.new_store()
+        made = self.behind(store)
+        acknowledged: list[str] = []
+        refused = threading.Event()
+
+        def work(thread: int) -> None:
+            for number in range(200):
+                one = self.documents(1, prefix=f"kept-{thread}-{number}", embedded=True)
+                try:
+                    acknowledged.extend(store.add(one))
+                except StoreClosedError as error:
+                    acknowledged.extend(error.stored_ids)
+                    refused.set()
+                    return
+
+        with ThreadPoolExecutor(5) as pool:
+            futures = [pool.submit(work, thread) for thread in range(4)]
+            while len(acknowledged) < 8 and not all(one.done() for one in futures):
+                refused.wait(0.001)
+            made.close()
+            for future in futures:
+                future.result(120)
+        again = self._for_one_test(self.open_again(made))
+        assert {one.id for one in again.get(acknowledged)} == set(acknowledged)
 
     def test_documents_outlive_their_store(self) -> None:
         store = self.new_store(embedder=TextEmbedder())

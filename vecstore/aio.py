@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mappin
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, Unpack
 
 from vecstore import process
 from vecstore.awaited import AwaitedCall, check_stop
@@ -31,6 +31,7 @@ from vecstore.capabilities import OnConflict, OnError
 from vecstore.document import Document
 from vecstore.filter.ast import FilterInput
 from vecstore.request import SearchRequest, read_filter
+from vecstore.spellings import NoOptions, unknown_keyword, unknown_method
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -80,8 +81,11 @@ class AsyncVectorStore:
         on_conflict: OnConflict = "replace",
         on_error: OnError = "raise",
         progress: Progress | None = None,
+        **unknown: Unpack[NoOptions],
     ) -> list[str]:
         """See :meth:`VectorStore.add`; ``progress`` is called in a worker thread."""
+        if unknown:
+            raise unknown_keyword("add", unknown)
         return await self._execute(AddCall.read(documents, on_conflict, on_error, progress))
 
     async def search(
@@ -94,8 +98,11 @@ class AsyncVectorStore:
         threshold: float | None = None,
         filter: FilterInput = None,
         include_embedding: bool = False,
+        **unknown: Unpack[NoOptions],
     ) -> list[Document]:
         """See :meth:`VectorStore.search`."""
+        if unknown:
+            raise unknown_keyword("search", unknown)
         return await self._execute(
             SearchCall.read(query, vector, top_k, threshold, filter, include_embedding, offset)
         )
@@ -107,8 +114,11 @@ class AsyncVectorStore:
         filter: FilterInput = None,
         limit: int | None = None,
         include_embedding: bool = False,
+        **unknown: Unpack[NoOptions],
     ) -> list[Document]:
         """See :meth:`VectorStore.get`."""
+        if unknown:
+            raise unknown_keyword("get", unknown)
         return await self._execute(GetCall.read(ids, filter, limit, include_embedding))
 
     async def update_metadata(
@@ -118,16 +128,29 @@ class AsyncVectorStore:
         filter: FilterInput = None,
         set: Mapping[str, Any] = {},
         unset: Iterable[str] = (),
+        **unknown: Unpack[NoOptions],
     ) -> int:
         """See :meth:`VectorStore.update_metadata`."""
+        if unknown:
+            raise unknown_keyword("update_metadata", unknown)
         return await self._execute(UpdateMetadataCall.read(ids, filter, set, unset))
 
-    async def delete(self, ids: Iterable[str] | None = None, *, filter: FilterInput = None) -> int:
+    async def delete(
+        self,
+        ids: Iterable[str] | None = None,
+        *,
+        filter: FilterInput = None,
+        **unknown: Unpack[NoOptions],
+    ) -> int:
         """See :meth:`VectorStore.delete`."""
+        if unknown:
+            raise unknown_keyword("delete", unknown)
         return await self._execute(DeleteCall.read(ids, filter))
 
-    async def count(self, filter: FilterInput = None) -> int:
+    async def count(self, filter: FilterInput = None, **unknown: Unpack[NoOptions]) -> int:
         """See :meth:`VectorStore.count`."""
+        if unknown:
+            raise unknown_keyword("count", unknown)
         return await self._execute(CountCall(filter=read_filter(filter)))
 
     def scan(
@@ -136,15 +159,24 @@ class AsyncVectorStore:
         *,
         batch_size: int = 256,
         include_embedding: bool = False,
+        **unknown: Unpack[NoOptions],
     ) -> AsyncGenerator[Document, None]:
         """See :meth:`VectorStore.scan`; for ``async for``.
 
         Leaving the loop early gives back what the scan holds as soon as the generator is closed:
         at once within ``async with contextlib.aclosing(store.aio.scan()) as documents``.
         """
+        if unknown:
+            raise unknown_keyword("scan", unknown)
         call = ScanCall.read(filter, batch_size, include_embedding)
         store = self._store._entered()
         return self._scanned(_Scan(lambda: store._execute(call)), call.batch_size)
+
+    if not TYPE_CHECKING:  # a type checker would believe that there is every attribute
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Only what Python has not found: perhaps another library's name for something here."""
+            raise unknown_method(self, name, "await ")
 
     async def clear(self) -> None:
         """See :meth:`VectorStore.clear`."""

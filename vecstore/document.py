@@ -7,11 +7,12 @@ import math
 import uuid
 from collections.abc import Mapping, Sequence
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
 from vecstore.errors import DocumentError
 from vecstore.filter.text import key_text
 from vecstore.filter.values import UnusableValue, check_segment, check_text, to_metadata
+from vecstore.spellings import NoOptions, unknown_keyword
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -70,12 +71,17 @@ class Document:
 
     def __init__(
         self,
-        text: str,
+        text: str = _KEEP,
         metadata: Mapping[str, Any] | None = None,
         id: str | None = None,
         embedding: ArrayLike | None = None,
         score: float | None = None,
+        **unknown: Unpack[NoOptions],
     ) -> None:
+        if unknown:
+            raise unknown_keyword("Document", unknown)
+        if text is _KEEP:
+            raise TypeError("a document has a text: write Document(text, metadata)")
         document_id = str(uuid.uuid4()) if id is None else checked_id(id)
         _put(self, "id", document_id)
         _put(self, "text", checked_text(text, document_id))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 
 from vecstore import process
 from vecstore.awaited import check_stop
@@ -51,6 +51,7 @@ from vecstore.observation import (
 )
 from vecstore.ranking import ranked
 from vecstore.scope import Scope, leaves_scope
+from vecstore.spellings import NoOptions, StoreType, unknown_keyword
 
 if TYPE_CHECKING:
     from vecstore.pickling import Origin
@@ -71,7 +72,7 @@ class CommonOptions(TypedDict, total=False):
     max_cost: int | None
 
 
-class StoreOperations(GuardedHooks):
+class StoreOperations(GuardedHooks, metaclass=StoreType):
     """Embeds, splits, folds filters and ranks; callers see :class:`~vecstore.VectorStore`."""
 
     _origin: Origin | None = None
@@ -88,7 +89,10 @@ class StoreOperations(GuardedHooks):
         observers: Iterable[Observer] = (),
         observe_content: bool = False,
         max_cost: int | None | MaxCost = AS_DECLARED,
+        **unknown: Unpack[NoOptions],
     ) -> None:
+        if unknown:
+            raise unknown_keyword("store", unknown, type(self).__name__)
         metrics = self.capabilities.metrics
         if metric not in metrics:
             known = ", ".join(f'"{name}"' for name in sorted(metrics))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from vecstore.document import is_possible_id
 from vecstore.filter.ast import Expression, FilterInput, Group, unwrap
+from vecstore.spellings import in_the_language
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -126,11 +127,35 @@ def read_filter(filter: FilterInput) -> Expression | None:
 
         return parse(filter)
     if isinstance(filter, Mapping):
+        raise _no_filter(filter)
+    library = type(filter).__module__.partition(".")[0]
+    if library in _LIBRARIES:
         raise TypeError(
+            f"a filter of {library} is none of this library; write its text, such as "
+            "filter=\"country == 'BG' AND year >= 2020\", or F.country == 'BG'"
+        )
+    return unwrap(filter)
+
+
+_LIBRARIES = frozenset(
+    "chromadb haystack langchain langchain_core llama_index pinecone psycopg pymilvus "
+    "qdrant_client sqlalchemy weaviate".split()
+)
+
+
+def _no_filter(filter: Mapping[Any, Any]) -> TypeError:
+    """The error for a dict, with what it says in the language where that can be told."""
+    if "op" in filter:
+        return TypeError(
             "a filter is an Expression or its text, not a dict; for the dict form write "
             "filter=Expression.from_dict({...})"
         )
-    return unwrap(filter)
+    text = in_the_language(filter)
+    example = "country == 'BG' AND year >= 2020" if text is None else text
+    such = "such as " if text is None else ""
+    return TypeError(
+        f"a filter is an Expression or its text, not a dict; write {such}filter={example!r}"
+    )
 
 
 def read_ids(ids: Iterable[str] | None, method: str) -> tuple[str, ...] | None:

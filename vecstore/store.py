@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack, overload
 
 from vecstore.calls import (
     AddCall,
@@ -23,6 +23,7 @@ from vecstore.errors import ConfigurationError
 from vecstore.filter.ast import FilterInput
 from vecstore.operations import StoreOperations
 from vecstore.request import SearchRequest, read_filter
+from vecstore.spellings import NoOptions, unknown_keyword, unknown_method
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -77,6 +78,7 @@ class VectorStore(StoreOperations):
         on_conflict: OnConflict = "replace",
         on_error: OnError = "raise",
         progress: Progress | None = None,
+        **unknown: Unpack[NoOptions],
     ) -> list[str]:
         """Store documents; those without an embedding are embedded.
 
@@ -112,6 +114,8 @@ class VectorStore(StoreOperations):
             Each of them carries ``stored_ids`` and ``failed_ids``: of an iterator, the failed are
             those of the window at work.
         """
+        if unknown:
+            raise unknown_keyword("add", unknown)
         return self._execute(AddCall.read(documents, on_conflict, on_error, progress))
 
     @overload
@@ -140,6 +144,7 @@ class VectorStore(StoreOperations):
         threshold: float | None = None,
         filter: FilterInput = None,
         include_embedding: bool = False,
+        **unknown: Unpack[NoOptions],
     ) -> list[Document]:
         """The documents most similar to a text or a vector, best first, equal scores by id.
 
@@ -163,6 +168,8 @@ class VectorStore(StoreOperations):
             UnsupportedFilterError: If the backend cannot answer the filter exactly.
             DimensionMismatchError: If the vector is not as long as the store's.
         """
+        if unknown:
+            raise unknown_keyword("search", unknown)
         return self._execute(
             SearchCall.read(query, vector, top_k, threshold, filter, include_embedding, offset)
         )
@@ -174,6 +181,7 @@ class VectorStore(StoreOperations):
         filter: FilterInput = None,
         limit: int | None = None,
         include_embedding: bool = False,
+        **unknown: Unpack[NoOptions],
     ) -> list[Document]:
         """Read documents without searching; never embeds.
 
@@ -184,6 +192,8 @@ class VectorStore(StoreOperations):
             limit: How many at most.
             include_embedding: Whether the documents carry their vectors.
         """
+        if unknown:
+            raise unknown_keyword("get", unknown)
         return self._execute(GetCall.read(ids, filter, limit, include_embedding))
 
     def update_metadata(
@@ -193,6 +203,7 @@ class VectorStore(StoreOperations):
         filter: FilterInput = None,
         set: Mapping[str, Any] = {},
         unset: Iterable[str] = (),
+        **unknown: Unpack[NoOptions],
     ) -> int:
         """Change keys at the top of metadata; texts and vectors stay. Never embeds.
 
@@ -206,9 +217,17 @@ class VectorStore(StoreOperations):
         Returns:
             How many documents were selected.
         """
+        if unknown:
+            raise unknown_keyword("update_metadata", unknown)
         return self._execute(UpdateMetadataCall.read(ids, filter, set, unset))
 
-    def delete(self, ids: Iterable[str] | None = None, *, filter: FilterInput = None) -> int:
+    def delete(
+        self,
+        ids: Iterable[str] | None = None,
+        *,
+        filter: FilterInput = None,
+        **unknown: Unpack[NoOptions],
+    ) -> int:
         """Delete documents.
 
         Args:
@@ -222,10 +241,14 @@ class VectorStore(StoreOperations):
             ValueError: Without ids and filter, and for a filter that matches everything: that is
                 what :meth:`clear` is for.
         """
+        if unknown:
+            raise unknown_keyword("delete", unknown)
         return self._execute(DeleteCall.read(ids, filter))
 
-    def count(self, filter: FilterInput = None) -> int:
+    def count(self, filter: FilterInput = None, **unknown: Unpack[NoOptions]) -> int:
         """How many documents there are, or match a filter."""
+        if unknown:
+            raise unknown_keyword("count", unknown)
         return self._execute(CountCall(filter=read_filter(filter)))
 
     def scan(
@@ -234,6 +257,7 @@ class VectorStore(StoreOperations):
         *,
         batch_size: int = 256,
         include_embedding: bool = False,
+        **unknown: Unpack[NoOptions],
     ) -> Iterator[Document]:
         """All documents, or those that match a filter, one by one and in no particular order.
 
@@ -242,6 +266,8 @@ class VectorStore(StoreOperations):
             batch_size: How many are read from the backend at a time.
             include_embedding: Whether the documents carry their vectors.
         """
+        if unknown:
+            raise unknown_keyword("scan", unknown)
         return self._execute(ScanCall.read(filter, batch_size, include_embedding))
 
     def clear(self) -> None:
@@ -278,6 +304,12 @@ class VectorStore(StoreOperations):
 
         self._check_open()
         return ScopedStore(self, scope)
+
+    if not TYPE_CHECKING:  # a type checker would believe that there is every attribute
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Only what Python has not found: perhaps another library's name for something here."""
+            raise unknown_method(self, name)
 
     def __enter__(self) -> Self:
         self._check_open()

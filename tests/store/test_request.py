@@ -79,7 +79,7 @@ def test_filters_in_every_form() -> None:
     ("filter", "words"),
     [
         (True, "F on the left"),
-        ({"a": 1}, "from_dict"),
+        ({"a": 1}, "write filter='a == 1'"),
         (lambda document: True, "function"),
         (["a == 1"], "list"),
         (F.a, "Field"),

@@ -123,10 +123,15 @@ class Field:
 
     def __call__(self, *args: object, **kwargs: object) -> NoReturn:
         """Refuse: the name before the parentheses is a key, not a method."""
-        raise TypeError(
-            f"{self._key.path[-1]!r} is taken as a key, not a method; a field has "
-            "in_, not_in, is_null and is_not_null"
-        )
+        name = self._key.path[-1]
+        write = _METHODS.get(name.lower().strip("_"))
+        if write is None:
+            write = "a field has in_, not_in, is_null and is_not_null"
+        else:
+            owner = _spelled(self._key.path[:-1])
+            first, second = [*map(shown, args[:2]), "...", "..."][:2]
+            write = write.format(key=owner, first=first, second=second)
+        raise TypeError(f"{name!r} is taken as a key, not a method; {write}")
 
     def _refuse(self, symbol: str) -> NoReturn:
         raise TypeError(
@@ -139,6 +144,52 @@ class Field:
 
     def __repr__(self) -> str:
         return "F" + "".join(f"[{segment!r}]" for segment in self._key.path)
+
+
+def _spelled(path: tuple[str, ...]) -> str:
+    """A field as one writes it."""
+    parts = [f".{name}" if name.isidentifier() else f"[{shown(name)}]" for name in path]
+    return "".join(["F", *(parts or [".key"])])
+
+
+_CONTAINS = (
+    "write {key} == {first}, which also matches a list that holds it; parts of texts cannot be "
+    "looked for"
+)
+_PATTERN = (
+    "texts are compared whole, with == and in_; what is to be found by a part of a text is stored "
+    "under a key of its own, such as a list of words"
+)
+_METHODS: Final[dict[str, str]] = {
+    **dict.fromkeys(["contains", "has", "includes", "any", "array_contains"], _CONTAINS),
+    **dict.fromkeys(
+        ["contains_any", "any_of", "overlap", "overlaps", "has_any", "isin", "is_in"],
+        "write {key}.in_({first}), which also matches a list that holds one of them",
+    ),
+    **dict.fromkeys(
+        ["contains_all", "all", "all_of", "has_all"],
+        "write ({key} == a) & ({key} == b), one comparison for each",
+    ),
+    **dict.fromkeys(["notin", "nin", "not_in_list"], "write {key}.not_in({first})"),
+    **dict.fromkeys(
+        ["like", "ilike", "startswith", "starts_with", "endswith", "ends_with", "icontains"],
+        _PATTERN,
+    ),
+    **dict.fromkeys(["match", "matches", "regex", "search", "fulltext", "text"], _PATTERN),
+    **dict.fromkeys(["between", "range"], "write ({key} >= {first}) & ({key} <= {second})"),
+    **dict.fromkeys(["eq", "equals", "equal"], "write {key} == {first}"),
+    **dict.fromkeys(["ne", "neq", "not_equals", "not_equal"], "write {key} != {first}"),
+    **dict.fromkeys(["gt", "greater_than"], "write {key} > {first}"),
+    **dict.fromkeys(["gte", "ge"], "write {key} >= {first}"),
+    **dict.fromkeys(["lt", "less_than"], "write {key} < {first}"),
+    **dict.fromkeys(["lte", "le"], "write {key} <= {first}"),
+    **dict.fromkeys(
+        ["isnull", "is_none", "isnone", "isna", "is_missing", "missing", "is_empty"],
+        "write {key}.is_null()",
+    ),
+    **dict.fromkeys(["exists", "notnull", "is_not_none", "isnotnull"], "write {key}.is_not_null()"),
+}
+"""Methods that other libraries have, and what to write for them."""
 
 
 class FieldFactory:

@@ -9,6 +9,7 @@ import sys
 import numpy as np
 
 from benchmarks import (
+    hostile_filters,
     language,
     milvus_lists,
     observation_overhead,
@@ -28,6 +29,7 @@ _PARTS = {
     "milvus": milvus_lists.run,
     "observation": observation_overhead.run,
     "pgvector_lists": pgvector_lists.run,
+    "hostile_filters": hostile_filters.run,
 }
 
 

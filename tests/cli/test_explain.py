@@ -60,11 +60,11 @@ def test_explain_of_a_fault_is_an_error(run: Run) -> None:
         ("NOT (a == 1 AND NOT b > 2)", ["NOT a == 1  ->  a != 1"]),
         (
             "a == 1 AND a == 1",
-            ["1 comparison left out: said twice, or the same for every document"],
+            ["1 comparison left out: said twice or by another, or the same for every document"],
         ),
         (
             "a == 1 AND b NOT IN [] AND (a == 1 OR c IN [])",
-            ["3 comparisons left out: said twice, or the same for every document"],
+            ["3 comparisons left out: said twice or by another, or the same for every document"],
         ),
         ("a IN []", ["the filter selects no document, whatever is in it"]),
         ("NOT (a IN [])", ["the filter selects every document, whatever is in it"]),
@@ -141,3 +141,20 @@ def test_a_plug_in_that_does_not_work_is_named(
     assert says in outcome.err
     assert target in outcome.err
     assert "'broken'" in outcome.err
+
+
+def test_lists_are_mentioned_where_an_ordering_leaves_them_out(run: Run) -> None:
+    told = run("explain", "-d", "pgvector", "--json", "NOT (year < 2010) AND n > 1 AND n > 2").json
+    assert told["remarks"] == [
+        "year >= 2010: a list under year never matches an ordering; with == and IN one element is "
+        "enough",
+        "n > 2: a list under n never matches an ordering; with == and IN one element is enough",
+    ]
+    assert "never matches an ordering" in " ".join(run("explain", "year >= 2010").out.split())
+    assert run("explain", "--json", "year == 2010").json["remarks"] == []
+
+
+def test_merged_comparisons_are_told(run: Run) -> None:
+    told = run("explain", "-d", "pgvector", "--json", "a == 1 OR a == 2 OR a == 3").json
+    assert told["normalized"] == "a IN [1, 2, 3]"
+    assert told["rewrites"] == ["3 comparisons of a  ->  a IN [1, 2, 3]"]

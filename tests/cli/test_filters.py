@@ -305,3 +305,12 @@ def test_a_wrong_call_is_told_in_json_too(run: Run, arguments: tuple[str, ...]) 
     assert outcome.code == 2
     assert outcome.json["error"]["type"] == "UsageError"
     assert outcome.json["error"]["message"] in " ".join(outcome.err.replace("│", " ").split())
+
+
+@pytest.mark.parametrize("command", ["compile", "check"])
+def test_help_lists_the_options_of_the_dialects(run: Run, command: str) -> None:
+    shown = run(command, "--help").out
+    for name in vecstore.dialect_names():
+        assert f"{name}:" in shown
+    assert "paramstyle=pyformat" in shown
+    assert "tags=None" in shown

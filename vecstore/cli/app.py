@@ -8,11 +8,12 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 import vecstore
 from vecstore.cli import dialects, explain, filters, grep, index_search
 from vecstore.cli.demo import run as demo
+from vecstore.cli.options import options_help
 from vecstore.cli.output import FAILED, file_fault, show_error
 
 _NO_READER = 141
@@ -37,6 +38,15 @@ class Commands(TyperGroup):
             _drop_output()
             show_error(f"the output cannot be written: {file_fault(error)}")
             raise typer.Exit(FAILED) from None
+
+
+class CommandForOneDialect(TyperCommand):
+    """Lists the options of all dialects in its help; loading these takes a moment."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help."""
+        self.epilog = options_help() + (self.epilog or "")
+        super().format_help(ctx, formatter)
 
 
 def _drop_output() -> None:
@@ -88,4 +98,5 @@ _COMMANDS: list[tuple[str, Callable[..., None], str, str]] = [
 ]
 
 for _name, _function, _examples, _panel in _COMMANDS:
-    app.command(_name, epilog=_examples, rich_help_panel=_panel)(_function)
+    _class = CommandForOneDialect if _name in ("check", "compile") else None
+    app.command(_name, cls=_class, epilog=_examples, rich_help_panel=_panel)(_function)

@@ -27,7 +27,7 @@ from vecstore.errors import UnsupportedFilterError
 from vecstore.filter.ast import Expression, trusted
 from vecstore.filter.convert import Compiled
 from vecstore.filter.normalize import simplify
-from vecstore.filter.op import LOGICAL
+from vecstore.filter.op import LOGICAL, ORDERINGS
 
 EXAMPLES = """
 [bold]Examples[/]
@@ -69,6 +69,7 @@ def explain(
                 "text": expression.to_text(),
                 "normalized": expression.normalize().to_text(),
                 "rewrites": steps,
+                "remarks": remarks(expression),
                 "dialects": {name: _outcome_object(outcome) for name, outcome in outcomes},
             }
         )
@@ -104,17 +105,44 @@ def rewrites(expression: Expression) -> list[str]:
         if node.op in LOGICAL:
             continue
         kept += 1
-        if node.op is not node.written_op:
+        if node.merged:
+            kept += len(node.merged) - 1
+            steps.append(f"{len(node.merged)} comparisons of {node.key}  ->  {node.to_text()}")
+        elif node.op is not node.written_op:
             written = trusted(node.written_op, node.operands)
             steps.append(f"NOT {written.to_text()}  ->  {node.to_text()}")
     written_atoms = sum(1 for node in expression.walk() if node.op not in LOGICAL)
     if kept < written_atoms:
         gone = written_atoms - kept
         steps.append(
-            f"{gone} comparison{'s' if gone > 1 else ''} left out: said twice, or the same for "
-            "every document"
+            f"{gone} comparison{'s' if gone > 1 else ''} left out: said twice or by another, or "
+            "the same for every document"
         )
     return steps
+
+
+def remarks(expression: Expression) -> list[str]:
+    """What may surprise in how a filter is answered, a line for each remark.
+
+    Example:
+        >>> from vecstore import parse
+        >>> remarks(parse("year >= 2010"))
+        ['year >= 2010: a list under year never matches an ordering; with == and IN one element is \
+enough']
+        >>> remarks(parse("year == 2010"))
+        []
+    """
+    simple = simplify(expression)
+    if isinstance(simple, bool):
+        return []
+    orderings = {
+        str(node.key): node for node in reversed(list(simple.walk())) if node.op in ORDERINGS
+    }
+    return [
+        f"{node.to_text()}: a list under {key} never matches an ordering; with == and IN one "
+        "element is enough"
+        for key, node in reversed(orderings.items())
+    ]
 
 
 def _outcome(name: str, expression: Expression) -> Compiled | UnsupportedFilterError:
@@ -142,6 +170,8 @@ def _print_reading(console: Console, expression: Expression, steps: list[str]) -
         reading.add_row("rewritten", Text("nothing to rewrite", "dim"))
     for step in steps:
         reading.add_row("", Text(step, "dim"))
+    for remark in remarks(expression):
+        reading.add_row("note", Text(remark, "dim"))
     console.print(reading)
 
 

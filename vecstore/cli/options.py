@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from dataclasses import MISSING, Field, fields, is_dataclass
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import typer
+from rich.markup import escape
 
 from vecstore.cli.output import CommandError
 from vecstore.dialects.base import Dialect, option_names
@@ -60,6 +62,29 @@ def load_dialect(name: str) -> type[Dialect[Any]]:
             f"the dialect {name!r} cannot be loaded: {type(error).__name__}: {error}{notes}\n"
             "hint: repair or uninstall that package"
         ) from error
+
+
+def options_help() -> str:
+    """The options of each dialect with their defaults, for the help of a command."""
+    lines = ["[bold]Options of the dialects[/], each as -o KEY=VALUE"]
+    for name in dialect_names():
+        try:
+            dialect = load_dialect(name)
+        except (CommandError, VecstoreError):
+            continue  # using it tells why
+        known: tuple[Field[Any], ...] = fields(dialect) if is_dataclass(dialect) else ()
+        shown = [f"{one.name}={_shown(one)}" for one in known if one.init]
+        lines.append(escape(f"  {name}: {', '.join(shown) if shown else 'none'}"))
+    return "\n\n".join(["", *lines, ""])
+
+
+def _shown(option: Field[Any]) -> str:
+    default = option.default if option.default_factory is MISSING else option.default_factory()
+    if default is MISSING:
+        return "…"
+    if isinstance(default, Collection) and not default:
+        return '""' if isinstance(default, str) else "[]"
+    return str(default)
 
 
 def build_dialect(name: str, settings: list[str] | None) -> Dialect[Any]:

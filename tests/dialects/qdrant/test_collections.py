@@ -365,8 +365,8 @@ class TestIndexes:
                 datetimes=["created"],
                 indexes={
                     "country": "keyword",
-                    "a.b": "float",
-                    ("author", "name"): "keyword",
+                    '"a.b"': "float",
+                    "author.name": "keyword",
                     "created": "datetime",
                 },
             ).close()

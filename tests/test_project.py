@@ -388,6 +388,7 @@ def test_the_project_speaks_of_itself_alone() -> None:
         "README.md",
         "docs/index.md",
         "docs/adding.md",
+        "docs/production.md",
         "docs/searching.md",
         "docs/stores/memory.md",
     ],

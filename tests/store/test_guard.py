@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from tests.store.minimal import MinimalStore
+from tests.stress import interrupted
 from vecstore import CountBatching, Document, F
 from vecstore.errors import BackendError, StoreClosedError
+from vecstore.store import VectorStore
 
 
 def documents(count: int, first: int = 0) -> list[Document]:
@@ -284,3 +286,60 @@ def test_what_hooks_return_lazily_is_read_inside_the_guard() -> None:
     assert [next(scan).id, next(scan).id] == ["000", "001"], "what was read comes first"
     with pytest.raises(BackendError):
         next(scan)
+
+
+@pytest.mark.parametrize("times", [300, pytest.param(10_000, marks=pytest.mark.heavy)])
+def test_signals_leave_the_guard_as_it_was(times: int) -> None:
+    """An interrupted call, or closing, leaves nothing behind that another thread would wait for."""
+
+    def everything(store: VectorStore, number: int) -> None:
+        store.count()
+        store.scoped(F.n > 0).count()
+        scan = store.scan(batch_size=1)
+        next(scan)
+        scan.close()  # type: ignore[attr-defined]
+        store.get(["000"])
+
+    def unharmed(store: VectorStore) -> None:
+        assert not [lock for lock in store._running if lock.locked()]
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(store.count).result(30) == 5
+
+    def opened() -> MinimalStore:
+        store = MinimalStore(dimension=2)
+        store.add(documents(5))
+        return store
+
+    interrupted(opened, everything, times, check=unharmed, check_each=max(1, times // 100))
+
+
+def test_signals_in_the_middle_of_closing() -> None:
+    """Whatever they break off, the store can be closed, and is closed once."""
+
+    def close(store: VectorStore, number: int) -> None:
+        fresh = opened()
+        current.append(fresh)
+        fresh.close()
+
+    def closable(store: VectorStore) -> None:
+        for one in current:
+            thread = threading.Thread(target=one.close, daemon=True)
+            thread.start()
+            thread.join(30)
+            assert not thread.is_alive()
+            assert one.ended == 1
+            with pytest.raises(StoreClosedError):
+                one.count()
+        current.clear()
+
+    class Once(MinimalStore):
+        ended = 0
+
+        def _close(self) -> None:
+            self.ended += 1
+
+    def opened() -> Once:
+        return Once(dimension=2)
+
+    current: list[Once] = []
+    interrupted(opened, close, 400, check=closable)

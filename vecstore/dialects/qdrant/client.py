@@ -77,6 +77,11 @@ class Calls:
         """Keep other threads out between the calls of one operation, in local mode."""
         return nullcontext() if self._engine is None else self._engine.lock
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether the collections are gone with this process."""
+        return self._engine is not None and self._engine.folder is None
+
     def close(self) -> None:
         """Close the client if it is our own and nobody else uses it."""
         if not self._own:

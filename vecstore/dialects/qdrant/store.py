@@ -507,6 +507,9 @@ class QdrantStore(VectorStore):
     def _close(self) -> None:
         self._call.close()
 
+    def _bound_to_process(self) -> str | None:
+        return "its documents are in the memory of this one" if self._call.in_memory else None
+
     def _after_fork(self) -> None:
         self._call.after_fork()
 

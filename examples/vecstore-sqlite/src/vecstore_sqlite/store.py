@@ -221,6 +221,9 @@ class SqliteStore(VectorStore):
         with self._lock:
             self._database.close()
 
+    def _bound_to_process(self) -> str | None:
+        return "the database is in its memory" if self.path in ("", ":memory:") else None
+
     def _after_fork(self) -> None:
         if self.path in ("", ":memory:"):
             super()._after_fork()  # the database was in the parent's memory

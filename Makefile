@@ -9,6 +9,7 @@ ARGS    ?=
 
 BIN       := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+FOR_DEMO  := $(VENV)/.installed-for-demo
 
 # Where interpreters are looked for. `make PYTHON=/path/to/python3 …` names one instead.
 PYENV      := $(wildcard $(HOME)/.pyenv/versions/*/bin/python3)
@@ -24,7 +25,7 @@ VERSION_OF := import ensurepip, sys, venv; sys.version_info < (3, 11) and sys.ex
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-demo: $(INSTALLED) ## The main job on real input: index, search, filter, compare with PostgreSQL
+demo: $(FOR_DEMO) ## The main job on real input: index, search, filter, compare with PostgreSQL
 	$(BIN)/vecstore demo $(ARGS)
 
 test: $(INSTALLED) ## Tests and doctests, without the long ones
@@ -83,10 +84,20 @@ $(BIN)/python:
 	echo "Install one (Debian and Ubuntu: python3 and python3-venv), or name it: make PYTHON=/path/to/python3"; \
 	exit 1
 
+# Two thirds of it, without the tools. `python -m pip` of any age will do.
+DEMO_EXTRAS := cli,wordllama,pgvector-embedded,qdrant,milvus-embedded
+
+$(FOR_DEMO): pyproject.toml | $(BIN)/python
+	@test $(INSTALLED) -nt pyproject.toml || { \
+	  echo "Installing what the demo needs into $(VENV) (about a minute the first time)"; \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(DEMO_EXTRAS)]'; \
+	}
+	@touch $@
+
 # An environment that is already there is kept, and installed on top of.
 # pip knows dependency groups from 25.1 on, later than what many a Python brings along.
 $(INSTALLED): pyproject.toml | $(BIN)/python
-	@echo "Installing into $(VENV) (about a minute the first time)"
+	@echo "Installing into $(VENV) (a minute or two the first time)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all]' --group dev
 	@touch $@

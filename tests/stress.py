@@ -266,10 +266,12 @@ def interrupted(
     random, inside = Random(seed), 0
     store = open_store()
     try:
-        began = time.perf_counter()
-        for number in range(3):
+        durations = []
+        for number in range(8):
+            began = time.perf_counter()
             call(store, number)
-        usual = (time.perf_counter() - began) / 3
+            durations.append(time.perf_counter() - began)
+        usual = sorted(durations)[2]  # the first calls, and some on a busy machine, take longer
         with _interrupter() as send_after:
             for number in range(times):
                 inside += _broken_off(

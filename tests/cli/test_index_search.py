@@ -92,6 +92,20 @@ def test_search_filters(run: Run, docs: Path, tmp_path: Path) -> None:
     assert len(ids()) == 3
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(("",), "the query is blank"), ((" \n",), "the query is blank"),
+     (("b", "--threshold", "nan"), "threshold is NaN")],
+)  # fmt: skip
+def test_what_cannot_be_looked_for_is_an_error(
+    run: Run, docs: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    run("index", "docs.jsonl", "-o", "store.json", *EMBEDDER)
+    outcome = run("search", "store.json", *arguments, *EMBEDDER)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert said in outcome.err
+
+
 def test_search_prints_a_table_and_says_when_there_is_nothing(run: Run, docs: Path) -> None:
     run("index", "docs.jsonl", "-o", "store.json", *EMBEDDER)
     outcome = run("search", "store.json", "b", "--filter", "year == 2019", *EMBEDDER)

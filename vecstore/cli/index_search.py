@@ -39,6 +39,7 @@ from vecstore.conflicts import listed_ids
 from vecstore.document import Document
 from vecstore.errors import DocumentError, DuplicateDocumentError, VecstoreError
 from vecstore.refusals import SkippedDocumentsWarning
+from vecstore.request import SearchRequest
 from vecstore.store import VectorStore
 
 INDEX_EXAMPLES = """
@@ -202,10 +203,14 @@ def search(
         wanted = None if filter is None and file is None else parsed_filter(filter, file)
         from vecstore.simple.store import SimpleVectorStore
 
-        with SimpleVectorStore(load_embedder(embedder)).load(store_file) as store:
-            found = store.search(
+        try:
+            request = SearchRequest(
                 query, top_k=top_k, offset=offset, threshold=threshold, filter=wanted
             )
+        except ValueError as error:  # a blank query, or a threshold that is no number
+            raise CommandError(str(error)) from None
+        with SimpleVectorStore(load_embedder(embedder)).load(store_file) as store:
+            found = store.search(request)
     if as_json:
         print_json([hit_object(document) for document in found])
     elif found:

@@ -22,6 +22,12 @@ SHORTEST_IN_FLOAT32 = 1e-15
 LONGEST_IN_FLOAT32 = 1e18
 """Of vectors up to this length, squares of sums are at most 4e36, and 3.4e38 is the end."""
 
+SHORTEST_IN_FLOAT16 = 1e-3
+"""The same where an index holds vectors in 16 bits, whose numbers end at 6e-8."""
+
+LONGEST_IN_FLOAT16 = 65_504.0
+"""The largest number of 16 bits."""
+
 
 class LengthLimits:
     """The lengths that a store declares, checked on vectors before anything is written or asked.

@@ -10,6 +10,7 @@ from vecstore import (
     ConfigurationError,
     DimensionMismatchError,
     Document,
+    DocumentError,
     SchemaMismatchError,
 )
 from vecstore.dialects.pgvector.store import PgvectorStore
@@ -225,6 +226,25 @@ class TestDimensions:
         np.testing.assert_allclose(
             [d.score for d in found], np.sort(reference)[::-1][:5], atol=1e-5
         )
+
+    @pytest.mark.parametrize("dimension", [2_100, None])
+    def test_lengths_that_half_precision_does_not_hold_are_refused_by_name(
+        self, open_pg: Open, table: str, dimension: int | None
+    ) -> None:
+        store = open_pg(dimension=dimension)
+        fine = Document("", id="fine", embedding=[1.0] * 2_100)
+        for length, limit in ((1e6, "max_vector_length"), (1e-6, "min_vector_length")):
+            past = Document("", id="past", embedding=[length, *[0.0] * 2_099])
+            with pytest.raises(DocumentError, match=f"'past' has a length.*{limit}"):
+                store.add([fine, past])
+        assert store.count() == 0
+        store.add([fine])
+        assert store.capabilities.max_vector_length == 65_504
+        (found,) = store.search(vector=[1e6] * 2_100)
+        assert found.score == pytest.approx(1)
+        assert open_pg(index=None).capabilities.max_vector_length == 65_504
+        exact = open_pg(table=f"{table} exact", dimension=2_100, index=None)
+        exact.add([Document("", id="long", embedding=[1e6] * 2_100)])
 
     def test_beyond_4000_no_index_is_offered_before_any_ddl(self, open_pg: Open) -> None:
         with pytest.raises(DimensionMismatchError, match=r"4,000.*index=None"):

@@ -26,7 +26,7 @@ from vecstore.dialects.pgvector.schema import (
 )
 from vecstore.dialects.pgvector.statements import MOST_ROWS, Statements
 from vecstore.dialects.pgvector.wire import WireVector, rows_to_wire
-from vecstore.document import Document
+from vecstore.document import Document, shown_id
 from vecstore.embedding import BatchingStrategy, EmbedderInput, check_dimension
 from vecstore.errors import (
     ConfigurationError,
@@ -37,7 +37,13 @@ from vecstore.filter.ast import Expression
 from vecstore.filter.convert import Compiled
 from vecstore.filter.text import key_text
 from vecstore.foreign import ForeignRecords
-from vecstore.lengths import LONGEST_IN_FLOAT32, SHORTEST_IN_FLOAT32
+from vecstore.lengths import (
+    LONGEST_IN_FLOAT16,
+    LONGEST_IN_FLOAT32,
+    SHORTEST_IN_FLOAT16,
+    SHORTEST_IN_FLOAT32,
+    LengthLimits,
+)
 from vecstore.observation import Place
 from vecstore.opening import StoreURL
 from vecstore.operations import CommonOptions
@@ -162,6 +168,8 @@ class PgvectorStore(VectorStore):
             self._spec.check_dimension(dimension)
         if index is not None:
             self.capabilities = replace(self.capabilities, max_dimension=MAX_HALF_INDEXED)
+            if isinstance(dimension, int):
+                self._declare_lengths(dimension)
         super().__init__(embedder, metric=metric, dimension=dimension, batching=batching, **common)
         self._declared = dict(self._spec.columns)
         self._dialect = Pgvector(column=metadata_column, columns=self._spec.columns)
@@ -286,6 +294,18 @@ class PgvectorStore(VectorStore):
             self.capabilities, exact_topk=facts.indexed is None, id_charset=facts.id_charset
         )
 
+        if facts.dimension is not None and facts.indexed is not None:
+            self._declare_lengths(facts.dimension)
+
+    def _declare_lengths(self, dimension: int) -> None:
+        """Bound the vectors where an index holds them in 16 bits."""
+        if self._spec.half(dimension):
+            self.capabilities = replace(
+                self.capabilities,
+                min_vector_length=SHORTEST_IN_FLOAT16,
+                max_vector_length=LONGEST_IN_FLOAT16,
+            )
+
     def _ready(self, cursor: Cursor[Any]) -> bool:
         """Whether there is a table to read; another process may have made it meanwhile."""
         if self._facts is None:
@@ -330,6 +350,15 @@ class PgvectorStore(VectorStore):
                 )
 
     def _add(self, batch: Batch) -> Iterable[str]:
+        if self._facts is None:
+            # What the dimension decides is known by the first vectors only.
+            if self._spec.index is not None:
+                self._declare_lengths(batch.vectors.shape[1])
+            for row, fault in LengthLimits(self.name, self.capabilities).faults(batch.vectors):
+                id = batch.ids[row]
+                told = f"the vector of document {shown_id(id)} {fault}"
+                raise DocumentError(told, document_id=id)
+
         def work(cursor: Cursor[Any]) -> tuple[Iterable[str], TableFacts]:
             facts = self._ready_for(cursor, batch.vectors.shape[1])
             return self._written(cursor, batch, Statements(self._spec, facts)), facts

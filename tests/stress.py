@@ -78,7 +78,7 @@ def everything_at_once(
         calls = [*_CALLS, "close"] if thread < 2 else [*_CALLS]
         while time.monotonic() < end:
             name = random.choice(calls)
-            if name == "close" and random.random() < 0.5:
+            if name == "close" and random.random() < 0.7:
                 continue
             try:
                 if name == "close":
@@ -88,6 +88,7 @@ def everything_at_once(
                 own[name] += 1
             except StoreClosedError:
                 own["closed"] += 1
+                time.sleep(0.001)  # let the one that opens it again come to its turn
         done.update(own)
 
     try:

@@ -73,6 +73,11 @@ class Deleting(StoreSuiteBase):
                 "NOT (n IN [])",
                 "n == 1 OR n NOT IN []",
                 ~(F.n.in_([]) & (F.n == 1)),
+                "n IS NULL OR n IS NOT NULL",
+                "n == 1 OR n != 1",
+                "n IN [1, 'x'] OR n > 5 OR n NOT IN ['x', 1.0]",
+                "n != 1 OR n IS NOT NULL",
+                ~((F.n == 1) & (F.n != 1)),
             ):
                 with pytest.raises(ValueError, match=r"clear\(\)"):
                     store.delete(filter=everything)

@@ -13,25 +13,22 @@ from benchmarks.timing import duration, interleaved, show
 from vecstore import Document, F, open_store
 
 ROWS = 20_000
-LENGTHS = (10, 100, 1_000, 10_000)
+LENGTHS = (2, 10, 100, 1_000, 10_000)
 
 
 def run() -> None:
     """Print the times of both, and their ratio, with an index on the metadata and without."""
-    with (
-        tempfile.TemporaryDirectory(prefix="vecstore-bench-") as folder,
-        open_store(
-            f"pgvector+embedded://{Path(folder) / 'pg'}?table=docs&index=none", dimension=2
-        ) as store,
-    ):
-        store.add(_documents())
-        connection = store.native.connection
-        with connection() as one:
-            one.execute("VACUUM ANALYZE docs")
-        _compare(store, "with a GIN index on the metadata")
-        with connection() as one:
-            one.execute("DROP INDEX docs_metadata_ix")
-        _compare(store, "without an index")
+    with tempfile.TemporaryDirectory(prefix="vecstore-bench-") as folder:
+        url = f"pgvector+embedded://{Path(folder) / 'pg'}?table=docs&index=none"
+        with open_store(url, dimension=2) as store:
+            store.add(_documents())
+            with store.native.connection() as one:
+                one.execute("VACUUM ANALYZE docs")
+            _compare(store, "with a GIN index on the metadata")
+            with store.native.connection() as one:
+                one.execute("DROP INDEX docs_metadata_ix")
+        with open_store(url, dimension=2) as store:
+            _compare(store, "without an index")
 
 
 def _documents() -> list[Document]:

@@ -281,3 +281,22 @@ def test_ivfflat_is_built_over_rows(open_pg: Open) -> None:
     assert [d.id for d in store.search(vector=[1, 0], top_k=3)] == ["0000", "0001", "0002"]
     assert len(store.search(vector=[1, 0], top_k=7, filter="n >= 993")) == 7
     store.build_index()
+
+
+def test_short_lists_are_looked_up_row_by_row_where_no_index_serves_them(
+    open_pg: Open, postgres_dsn: str, table: str
+) -> None:
+    open_pg(dimension=2).add(
+        [
+            Document("t", {"n": value}, id=str(number), embedding=[1, 0])
+            for number, value in enumerate([1, "1", [1, 5], 2.5, None, True])
+        ]
+    )
+    condition = "n IN [1, 2.5, 7]"
+    indexed = open_pg(create=False)
+    found = {one.id for one in indexed.get(filter=condition)}
+    assert "@>" in indexed._dialect.compile(condition).query
+    execute(postgres_dsn, "DROP INDEX {}", f"{table}_metadata_ix")
+    bare = open_pg(create=False)
+    assert "@>" not in bare._dialect.compile(condition).query
+    assert {one.id for one in bare.get(filter=condition)} == found == {"0", "2", "3"}

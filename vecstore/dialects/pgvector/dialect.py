@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 from vecstore.dialects.base import Dialect
 from vecstore.dialects.pgvector.columns import Column, read_columns
 from vecstore.dialects.pgvector.layout import encode_json, nested
-from vecstore.dialects.pgvector.membership import MOST_CONTAINED, MOST_EXCLUDED, among
+from vecstore.dialects.pgvector.membership import MOST_CONTAINED, among
 from vecstore.dialects.pgvector.sql import Bound, SqlPart, joined, quoted
 from vecstore.errors import ConfigurationError
 from vecstore.filter.ast import Expression
@@ -45,6 +45,8 @@ class Pgvector(Dialect[SqlPart]):
             a contract: whoever only compiles vouches for the rows. The filter reads the column,
             which must be computed as :meth:`Column.generated` says, and NULL where the key is
             absent.
+        indexed: Whether a GIN index serves the column. It answers short lists; without one they
+            are looked up row by row like long ones, which selects the same rows.
 
     Raises:
         ConfigurationError: For a column name that SQL cannot hold or an unknown paramstyle.
@@ -62,6 +64,7 @@ class Pgvector(Dialect[SqlPart]):
     column: str | tuple[str, ...] = "metadata"
     paramstyle: ParamStyle = "pyformat"
     columns: Mapping[str, str | Column] | tuple[tuple[str, Column], ...] = ()
+    indexed: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", read_columns(self.columns or {}))
@@ -130,7 +133,7 @@ class Pgvector(Dialect[SqlPart]):
         declared = self._column_of(atom)
         if declared is not None:
             contained = declared.equal(self._quoted(declared.name), atom.value.items)
-        elif len(atom.value.items) > (MOST_CONTAINED if atom.op is Op.IN else MOST_EXCLUDED):
+        elif len(atom.value.items) > self._most_contained(atom.op):
             contained = among(self._step(atom), self._step(atom, last="->>"), atom.value.items)
         else:
             candidates = [
@@ -143,6 +146,10 @@ class Pgvector(Dialect[SqlPart]):
             return contained
         # IS NOT TRUE rather than NOT: a NULL column is a document without the key.
         return ["(", *contained, ") IS NOT TRUE"]
+
+    def _most_contained(self, op: Op) -> int:
+        """The longest list that is compared by containment, which only an index makes cheap."""
+        return MOST_CONTAINED if op is Op.IN and self.indexed else 1
 
     def null(self, atom: Expression) -> SqlPart:
         """Missing, null and ``[]`` are one thing."""

@@ -16,8 +16,6 @@ from vecstore.filter.values import Scalar
 
 MOST_CONTAINED: Final = 16
 """The longest list for containment, which an index serves; longer ones are hashed over all rows."""
-MOST_EXCLUDED: Final = 4
-"""The same for NOT IN, which no index serves."""
 
 
 def among(value: SqlPart, text: SqlPart, literals: tuple[Scalar, ...]) -> SqlPart:

@@ -123,6 +123,7 @@ class TableFacts:
     dimension: int | None
     id_charset: IdCharset
     indexed: IndexKind | None
+    metadata_indexed: bool
     extension_schema: str = "public"
     nullable: bool = False
     """Whether there may be rows without a vector."""
@@ -181,6 +182,7 @@ def read_table(cursor: Cursor[Any], spec: TableSpec) -> TableFacts | None:
         dimension=typmod if typmod > 0 else _dimension_of_rows(cursor, spec, extension),
         id_charset=_ID_TYPES[found[spec.id_column][0]],
         indexed=_vector_index(cursor, oid, spec),
+        metadata_indexed=_is_metadata_indexed(cursor, oid, spec),
         extension_schema=extension,
         nullable=not found[spec.embedding_column][2],
         lockable=lockable,
@@ -432,3 +434,15 @@ def _vector_index(cursor: Cursor[Any], oid: int, spec: TableSpec) -> IndexKind |
         kind for kind, opclass in cursor.fetchall() if opclass.endswith(wanted)
     ]
     return kinds[0] if kinds else None
+
+
+def _is_metadata_indexed(cursor: Cursor[Any], oid: int, spec: TableSpec) -> bool:
+    """Whether an index answers containment in the metadata of all rows."""
+    cursor.execute(
+        "SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid "
+        "JOIN pg_am am ON am.oid = c.relam JOIN pg_attribute a ON a.attrelid = i.indrelid "
+        "AND a.attnum = ANY(i.indkey) WHERE i.indrelid = %s AND i.indisvalid "
+        "AND i.indpred IS NULL AND am.amname = 'gin' AND a.attname = %s",
+        [oid, spec.metadata_column],
+    )
+    return cursor.fetchone() is not None

@@ -293,6 +293,7 @@ class PgvectorStore(VectorStore):
         self.capabilities = replace(
             self.capabilities, exact_topk=facts.indexed is None, id_charset=facts.id_charset
         )
+        self._dialect = replace(self._dialect, indexed=facts.metadata_indexed)
 
         if facts.dimension is not None and facts.indexed is not None:
             self._declare_lengths(facts.dimension)

@@ -282,7 +282,7 @@ SPEC: Table = [
         "weaviate": Condition('vecstore_tokens', 'ContainsAny', 'text', ('["k"]="a"', '["k"]=1', '["k"]=true')),
     }),
     ("k NOT IN ['a', 1, true]", {
-        "pgvector": ('("m" @> ANY($1::text[]::jsonb[])) IS NOT TRUE', [['{"k":"a"}', '{"k":["a"]}', '{"k":1}', '{"k":[1]}', '{"k":true}', '{"k":[true]}']]),
+        "pgvector": ('(CASE jsonb_typeof("m" -> $1::text) WHEN \'string\' THEN ("m" ->> $2::text) COLLATE "C" = ANY($3::text[]) WHEN \'number\' THEN ("m" -> $1::text)::numeric = ANY($4::text[]::numeric[]) WHEN \'boolean\' THEN ("m" -> $1::text) = ANY($5::text[]::jsonb[]) WHEN \'array\' THEN EXISTS (SELECT FROM jsonb_array_elements("m" -> $1::text) AS element(item) WHERE CASE jsonb_typeof(element.item) WHEN \'string\' THEN (element.item #>> \'{}\') COLLATE "C" = ANY($3::text[]) WHEN \'number\' THEN (element.item)::numeric = ANY($4::text[]::numeric[]) WHEN \'boolean\' THEN (element.item) = ANY($5::text[]::jsonb[]) ELSE FALSE END) ELSE FALSE END) IS NOT TRUE', ['k', 'k', ['a'], ['1'], ['true']]),
         "qdrant": {'must_not': [{'key': 'k', 'match': {'value': 'a'}}, {'key': 'k', 'match': {'value': True}}, {'key': 'k', 'range': {'gte': 1, 'lte': 1}}]},
         "milvus": r'not array_contains_any(t, ["[\"k\"]=\"a\"", "[\"k\"]=1", "[\"k\"]=true"])',
         "pinecone": {'$or': [{'$and': [{'k': {'$ne': True}}, {'k': {'$nin': ['a']}}, {'k': {'$nin': [1]}}]}, {'k': {'$exists': False}}]},

@@ -73,7 +73,7 @@ class ForgetsTheAbsent(Memory):
 
 def test_a_right_dialect_passes() -> None:
     assert failures(suite_of(Memory())) == {}
-    assert len(TESTS) == 16
+    assert len(TESTS) == 17
 
 
 def test_a_wrong_dialect_is_reported_by_its_smallest_case() -> None:

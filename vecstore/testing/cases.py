@@ -314,23 +314,27 @@ def _size_limits(capabilities: Capabilities, template: Expression) -> Iterator[L
         literals: Iterable[Any] = (f"v{number}" if text else number for number in range(count))
         return [atom(template.op, template.key.path, literal) for literal in literals]
 
+    # Comparisons of one key are merged where they say one thing together. Equalities joined by AND
+    # are not: a list may hold both values.
+    unmerged = template.op is Op.EQ
+
     def levels(count: int) -> Expression:
         innermost, *others = numbered(count + 1)
         for index, other in enumerate(others):
-            innermost = Expression(Op.AND if index % 2 else Op.OR, other, innermost)
+            innermost = Expression(Op.OR if index % 2 else Op.AND, other, innermost)
         return innermost
 
     deepest = capabilities.max_depth
     most = capabilities.max_atoms
     for count in {min(MOST_LEVELS, deepest or MOST_LEVELS), min(deepest or 1, _DEEPEST_TRIED)}:
         yield LimitCase(field="max_depth", within=levels(count), rows=_FEW_ROWS)
-    if deepest is not None and (most is None or deepest + 2 <= most):
+    if unmerged and deepest is not None and (most is None or deepest + 2 <= most):
         yield LimitCase(field="max_depth", beyond=levels(deepest + 1))
     for op in (Op.AND, Op.OR):
         count = min(MOST_ATOMS, most or MOST_ATOMS)
         within = Expression(op, *numbered(count))
         yield LimitCase(field="max_atoms", within=within, rows=_FEW_ROWS)
-        if most is not None:
+        if unmerged and op is Op.AND and most is not None:
             yield LimitCase(field="max_atoms", beyond=Expression(op, *numbered(most + 1)))
 
 

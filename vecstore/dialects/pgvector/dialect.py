@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 from vecstore.dialects.base import Dialect
 from vecstore.dialects.pgvector.columns import Column, read_columns
 from vecstore.dialects.pgvector.layout import encode_json, nested
-from vecstore.dialects.pgvector.membership import MOST_CONTAINED, among
+from vecstore.dialects.pgvector.membership import MOST_CONTAINED, MOST_WITHOUT_INDEX, among
 from vecstore.dialects.pgvector.sql import Bound, SqlPart, joined, quoted
 from vecstore.errors import ConfigurationError
 from vecstore.filter.ast import Expression
@@ -149,7 +149,7 @@ class Pgvector(Dialect[SqlPart]):
 
     def _most_contained(self, op: Op) -> int:
         """The longest list that is compared by containment, which only an index makes cheap."""
-        return MOST_CONTAINED if op is Op.IN and self.indexed else 1
+        return MOST_CONTAINED if op is Op.IN and self.indexed else MOST_WITHOUT_INDEX
 
     def null(self, atom: Expression) -> SqlPart:
         """Missing, null and ``[]`` are one thing."""

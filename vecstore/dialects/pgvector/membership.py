@@ -16,6 +16,8 @@ from vecstore.filter.values import Scalar
 
 MOST_CONTAINED: Final = 16
 """The longest list for containment, which an index serves; longer ones are hashed over all rows."""
+MOST_WITHOUT_INDEX: Final = 2
+"""The same where no index serves: for NOT IN, and without one on the metadata."""
 
 
 def among(value: SqlPart, text: SqlPart, literals: tuple[Scalar, ...]) -> SqlPart:

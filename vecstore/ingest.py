@@ -292,11 +292,13 @@ class Ingest:
         taken: set[str] = set()
         for part in self._store._parts(tuple(ids)):
             held = self._store._ask("add", self._store._stored_ids, part)
-            if held and self._scope is not None:
-                inside = self._inside(tuple(id for id in part if id in held))
-                if len(inside) < len(held):
-                    raise id_outside([id for id in part if id in held and id not in inside])
-            taken |= held
+            found = tuple(id for id in part if id in held)
+            if found and self._scope is not None:
+                inside = self._inside(found)
+                outside = [id for id in found if id not in inside]
+                if outside:
+                    raise id_outside(outside)
+            taken.update(found)
         return taken
 
     def _inside(self, ids: tuple[str, ...]) -> set[str]:
@@ -409,6 +411,7 @@ class Ingest:
     def _lose(self, item: Prepared, error: EmbeddingError) -> None:
         self._refusals.note(item.position, item.id, error)
         self._unembedded.add(item.id)
+        self._seen.discard(item.id)
 
     def _parts(self, batch: Sequence[Prepared], vectors: Matrix) -> Iterator[Batch]:
         """Cut to what the engine takes at once."""

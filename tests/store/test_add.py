@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import random
 import weakref
 from collections.abc import Callable, Iterator
@@ -244,6 +245,33 @@ def test_a_faulty_document_counts_as_not_given(make: Make) -> None:
                 assert store.add(both, on_conflict=mode, on_error="skip") == ["d0"]
             assert store.get(["d0"]) == [good]
             store.clear()
+
+
+def test_a_document_without_a_vector_does_not_keep_a_later_one_out(make: Make) -> None:
+    def embed(texts: list[str]) -> Any:
+        return [[math.nan] * 4 if text == "bad" else [1, 2, 3, 4] for text in texts]
+
+    store = make(embed)
+    good = Document("good", id="x")
+    given = [Document("bad", id="x"), *documents(1500), good]
+    with pytest.warns(SkippedDocumentsWarning, match="1 of 1,502"):
+        added = store.add(iter(given), on_conflict="skip", on_error="skip")
+    assert store.get(["x"]) == [good]
+    assert added == [one.id for one in given[1:]]
+
+
+def test_a_hook_that_answers_more_than_it_was_asked_does_no_harm() -> None:
+    class Generous(MinimalStore):
+        def _stored_ids(self, ids: tuple[str, ...]) -> set[str]:
+            return super()._stored_ids(ids) | {"another"}
+
+    store = Generous(letters)
+    view = store.scoped(F.tenant == "a")
+    for _ in range(2):
+        assert view.add(documents(2), on_conflict="skip") == ["d0", "d1"]
+    with pytest.raises(DuplicateDocumentError) as caught:
+        view.add(documents(3), on_conflict="error")
+    assert caught.value.ids == ["d0", "d1"]
 
 
 def test_an_id_that_is_none_is_told_by_its_place(make: Make) -> None:

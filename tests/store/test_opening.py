@@ -135,9 +135,9 @@ def test_each_place_names_the_options_that_it_takes() -> None:
         open_store("memory:", nothing_like_it=1)
     assert str(keyword.value).endswith(
         "by keyword it takes: metric, dimension, batching, embedder, async_threads, observers, "
-        "observe_content"
+        "observe_content, max_cost"
     )
-    for name in ("batching", "embedder", "async_threads", "observers", "observe_content"):
+    for name in ("batching", "embedder", "async_threads", "observers", "observe_content, max_cost"):
         with pytest.raises(ConfigurationError, match=rf"given by keyword: .*{name}=\.\.\."):
             open_store(f"memory:?{name}=1")
     with pytest.raises(TypeError, match="did you mean 'async_threads'"):

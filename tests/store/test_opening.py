@@ -137,7 +137,7 @@ def test_each_place_names_the_options_that_it_takes() -> None:
         "by keyword it takes: metric, dimension, batching, embedder, async_threads, observers, "
         "observe_content, max_cost"
     )
-    for name in ("batching", "embedder", "async_threads", "observers", "observe_content, max_cost"):
+    for name in ("batching", "embedder", "async_threads", "observers", "observe_content"):
         with pytest.raises(ConfigurationError, match=rf"given by keyword: .*{name}=\.\.\."):
             open_store(f"memory:?{name}=1")
     with pytest.raises(TypeError, match="did you mean 'async_threads'"):

@@ -18,11 +18,22 @@ from vecstore import (
     open_store,
     parse,
 )
+from vecstore.dialects.milvus.store import _LITE_MAX_COST
+from vecstore.dialects.pgvector.store import PgvectorStore
+from vecstore.dialects.qdrant.store import _LOCAL_MAX_COST
 from vecstore.filter.cost import filter_cost
 from vecstore.filter.limits import DEFAULT_LIMITS
 from vecstore.filter.normalize import simplify
 
 MANY = " OR ".join(f"k{number} == {number}" for number in range(1_000))
+
+
+BUDGETS = (
+    SimpleVectorStore.capabilities.max_cost,
+    PgvectorStore.capabilities.max_cost,
+    _LITE_MAX_COST,
+    _LOCAL_MAX_COST,
+)
 
 
 def cost(filter: str | Expression) -> int:
@@ -118,9 +129,22 @@ def test_what_a_program_builds_is_not_counted() -> None:
 
 def test_lists_of_ten_thousand_values_are_allowed() -> None:
     listed = f"k IN [{','.join(map(str, range(10_000)))}]"
-    assert cost(listed) == 111
+    assert cost(listed) == 41
     assert SimpleVectorStore().count(listed) == 0
     assert SimpleVectorStore().count(Expression.from_dict(parse(listed).to_dict())) == 0
+    assert cost(f"{listed} AND tenant == 'a' AND year >= 2020") <= min(
+        budget for budget in BUDGETS if budget is not None
+    )
+
+
+def test_literals_of_a_program_are_not_counted_where_they_merge_with_others() -> None:
+    many = F.k.in_(list(range(100_000)))
+    for one in ("k == -1", "k == 5"):
+        assert cost(many | parse(one)) <= cost(one) + 2
+        assert cost(parse(one) | many) <= cost(one) + 2
+        assert cost(~(many | parse(one))) <= cost(one) + 2
+        assert cost((many | parse(one)).normalize()) <= cost(one) + 2
+        assert SimpleVectorStore().count(many | parse(one)) == 0
 
 
 def test_the_limit_is_an_option_of_every_store() -> None:
@@ -151,7 +175,7 @@ def test_marks_are_left_out_of_what_a_tree_says() -> None:
 def test_weights() -> None:
     assert cost("a == 1") == 1
     assert cost("a == 1 OR a == 2 OR a == 3") == 3  # one list
-    assert cost(" OR ".join(f"a == {n}" for n in range(1_000))) == 21
+    assert cost(" OR ".join(f"a == {n}" for n in range(1_000))) == 14
     assert cost("a < 1 OR a < 2") == 2
     assert cost("a.b.c == 1") > cost("a == 1")
     assert cost("a IS NULL OR a IS NOT NULL") == 0

@@ -24,8 +24,8 @@ ORDERING: Final = 1.5
 LITERAL: Final = 0.6
 """Each literal of a short list, which engines may try one by one as an index serves them."""
 SHORT_LIST: Final = 16
-LATER_LITERAL: Final = 0.01
-"""Each literal after these: they are looked up together."""
+LATER_LITERAL: Final = 0.003
+"""Each literal after these: they are looked up together. No store refuses 10,000 of them."""
 STEP: Final = 0.4
 """Each object that a key steps into."""
 CHARACTER: Final = 0.002
@@ -87,7 +87,7 @@ def _atom_cost(atom: Expression) -> float:
     if atom.op in NULL_TESTS:
         return cost
     if atom.op in MEMBERSHIPS:
-        count = len(atom.value.items)
+        count = _literals_from_outside(atom)
         return cost + LITERAL * min(count, SHORT_LIST) + LATER_LITERAL * max(0, count - SHORT_LIST)
     literal = atom.value.value
     if isinstance(literal, str):
@@ -95,6 +95,14 @@ def _atom_cost(atom: Expression) -> float:
     if isinstance(literal, int):
         return cost + CHARACTER * max(0, literal.bit_length() // 3 - _FREE)
     return cost
+
+
+def _literals_from_outside(listed: Expression) -> int:
+    """How many literals of a list count: those of a program may have been merged with them."""
+    count = len(listed.value.items)
+    if not listed.merged:
+        return count
+    return min(count, sum(len(one.value.items) for one in listed.merged if one.from_outside))
 
 
 def check_cost(simple: Expression | bool, max_cost: int | None, engine: str) -> None:

@@ -225,6 +225,16 @@ def same_document(document: Document) -> Document:
     )
 
 
+def with_score(document: Document, score: float) -> Document:
+    """The same document with another score; nothing else about it is looked at.
+
+    What a store has read may be what others wrote, which :meth:`Document.replace` would refuse.
+    """
+    other = same_document(document)
+    _put(other, "score", score)
+    return other
+
+
 def checked_document(document: Document) -> Document:
     """A document of which every part has been checked: mostly the same object.
 

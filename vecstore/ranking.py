@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable
 
 from vecstore.capabilities import Metric
-from vecstore.document import Document
+from vecstore.document import Document, with_score
 
 THRESHOLD_SLACK = 1e-6
 """How far below the threshold a score still reaches it: under cosine this much, under dot and
@@ -65,7 +65,7 @@ def ranked(
         if score is not None:
             within = bounded(score, metric)
             if within != score:
-                document = document.replace(score=within)
+                document = with_score(document, within)
         if lowest is None or (score is not None and score >= lowest):
             kept.append(document)
     kept.sort(key=rank)

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from vecstore import ForeignRecordWarning, SchemaMismatchError
+from vecstore import DocumentError, ForeignRecordWarning, SchemaMismatchError, SimpleVectorStore
+from vecstore.document import stored_document
 from vecstore.foreign import ForeignRecords, fault_of
+from vecstore.ranking import ranked
 
 
 @pytest.mark.parametrize(
@@ -43,3 +45,13 @@ def test_where_warnings_are_errors_the_schema_does_not_match() -> None:
         warnings.simplefilter("error")
         with pytest.raises(SchemaMismatchError, match="it has no id"):
             ForeignRecords("the table docs").leave_out(7, "it has no id")
+
+
+def test_a_score_past_the_range_does_not_make_documents_of_others_fail() -> None:
+    held = {"mixed": [1, "a", None, {"b": []}], "nul": "\0"}
+    read = stored_document("a", "NUL \0 and half a character \ud83d", held, None, 1.0000001)
+    (found,) = ranked([read], "cosine")
+    assert (found.id, found.text, found.score) == ("a", read.text, 1.0)
+    assert found.metadata == held
+    with pytest.raises(DocumentError):  # it is still checked when it is added
+        SimpleVectorStore().add([found])

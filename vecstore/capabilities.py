@@ -77,4 +77,4 @@ class StoreCapabilities:
     max_vector_length: float | None = None
     max_top_k: int | None = None
     max_batch: int | None = None
-    max_cost: int | None = 500
+    max_cost: int | None = 400

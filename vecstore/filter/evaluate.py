@@ -16,7 +16,7 @@ from typing import Any
 from vecstore.errors import DocumentError
 from vecstore.filter.ast import Expression, trusted
 from vecstore.filter.normalize import simplify
-from vecstore.filter.op import LOGICAL, MEMBERSHIPS, NULL_TESTS, ORDERINGS, Op
+from vecstore.filter.op import LOGICAL, MEMBERSHIPS, ORDERINGS, Op
 from vecstore.filter.text import key_text
 from vecstore.filter.values import Kind, Scalar, UnusableValue, kind_of, to_metadata_value
 
@@ -260,7 +260,15 @@ def _plain_test(name: str, atom: Expression) -> Test | None:
     one kind.
     """
     op = atom.op
-    if op in NULL_TESTS or op in MEMBERSHIPS:
+    if op is Op.ISNULL:
+        return lambda held: (
+            (value := held.get(name)) is None or (value.__class__ is list and not value)
+        )
+    if op is Op.ISNOTNULL:
+        return lambda held: not (
+            (value := held.get(name)) is None or (value.__class__ is list and not value)
+        )
+    if op in MEMBERSHIPS:
         return None
     literal: Any = atom.value.value
     if op in ORDERINGS:

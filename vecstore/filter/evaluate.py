@@ -265,8 +265,8 @@ def _plain_test(name: str, atom: Expression) -> Test | None:
             (value := held.get(name)) is None or (value.__class__ is list and not value)
         )
     if op is Op.ISNOTNULL:
-        return lambda held: not (
-            (value := held.get(name)) is None or (value.__class__ is list and not value)
+        return lambda held: (
+            not ((value := held.get(name)) is None or (value.__class__ is list and not value))
         )
     if op in MEMBERSHIPS:
         return None

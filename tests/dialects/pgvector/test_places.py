@@ -246,6 +246,24 @@ class TestTables:
                 assert len(found) == (1 if filter == "n == 1" else 3)
         assert store.get(["blank"], include_embedding=True)[0].embedding is None
         assert store.count("n == 1") == 2
+        # Also a store that was open before the column could be null.
+        assert len(made.search(vector=[1, 0], top_k=10)) == 3
+
+    @pytest.mark.parametrize("index", ["hnsw", None])
+    def test_rows_without_a_direction_are_no_hits(
+        self, open_pg: Open, postgres_dsn: str, table: str, index: Any
+    ) -> None:
+        store = open_pg(dimension=2, index=index)
+        store.add(documents(20))
+        rows = [f"('0{n}', 'text', '{{}}', '[0,0]')" for n in range(30)]
+        run(postgres_dsn, f"INSERT INTO {table} VALUES {', '.join(rows)}")
+        for exact_below in (0, 5_000):
+            store._exact_below = exact_below
+            for top_k in (1, 19, 20, 60):
+                found = store.search(vector=[1, 0], top_k=top_k)
+                scores = [document.score for document in found]
+                assert len(found) == min(top_k, 20)
+                assert scores == sorted(scores, reverse=True)  # type: ignore[type-var]
 
     def test_names_that_begin_alike_or_run_together(
         self, open_pg: Open, postgres_dsn: str, table: str

@@ -21,6 +21,7 @@ from vecstore import (
     DuplicateDocumentError,
     F,
     SchemaMismatchError,
+    ScopeError,
     UnsupportedFilterError,
 )
 from vecstore.dialects.qdrant.layout import LANGCHAIN, PayloadLayout
@@ -261,6 +262,39 @@ class TestOfOthers:
         assert store.delete(["d0", "no"]) == 1
         assert store.delete(filter="n > 3") == 4
         assert sorted(one.id for one in store.scan()) == ["d1", "d3"]
+
+    def test_ids_that_are_lists_or_stand_twice(self, client: QdrantClient) -> None:
+        size = models.VectorParams(size=2, distance=models.Distance.DOT)
+        client.create_collection("kb", vectors_config=size)
+        payloads: list[dict[str, Any]] = [
+            {"id": ["a", "b"], "metadata": {"t": "x"}},
+            {"id": "twice", "metadata": {"t": "x"}},
+            {"id": "twice", "metadata": {"t": "y"}},
+            {"id": "twice", "metadata": {"t": "x"}, "more": 1},
+            {"id": "once", "metadata": {"t": "y"}},
+        ]
+        points = [
+            models.PointStruct(id=n, vector=[1.0, n], payload=payload)
+            for n, payload in enumerate(payloads)
+        ]
+        client.upsert("kb", points)
+        layout = PayloadLayout(id="id", text="content", metadata="metadata")
+        store = QdrantStore("kb", client=client, layout=layout, metric="dot")
+        scoped = store.scoped(F.t == "y")
+        for policy in ("replace", "skip"):
+            with pytest.raises(ScopeError):
+                scoped.add([document("twice")], on_conflict=policy)  # type: ignore[arg-type]
+        assert scoped.add([document("once", {"n": 1})]) == ["once"]
+        # A list is the id of no document, though Qdrant finds it by each of its elements.
+        assert store.get(["a", "b"]) == []
+        assert store.delete(["a", "b"]) == 0
+        assert [point.payload for point in client.retrieve("kb", range(4))] == payloads[:4]
+        for policy in ("error", "skip", "replace"):
+            id = f"a{policy}"
+            payload = {"id": [id, "b"]}
+            client.upsert("kb", [models.PointStruct(id=9, vector=[1.0, 1.0], payload=payload)])
+            assert store.add([document(id)], on_conflict=policy) == [id]  # type: ignore[arg-type]
+            assert client.retrieve("kb", [9])[0].payload == payload
 
     @pytest.mark.parametrize("id_key", [None, "key"])
     def test_keys_that_other_parts_of_the_document_have(

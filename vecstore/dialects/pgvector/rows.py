@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator
@@ -34,6 +35,8 @@ def documents_of(
         if fault is not None:
             foreign.leave_out(row[0], fault)
             continue
+        if len(row) > 4 and (row[4] is None or math.isnan(row[4])):
+            continue  # no vector, or under cosine one without a direction: near nothing
         vector = None
         if row[3] is not None:
             vector = from_wire(row[3])

@@ -80,7 +80,8 @@ class Points:
             pages = self._pages(
                 operation, self._of_ids(wanted_ids, filter), include_embedding, len(wanted_ids)
             )
-            return [point for page in pages for point in page]
+            # An id that is a list is matched like each of its elements, and is no document's.
+            return [point for page in pages for point in page if self._has_id(point)]
         points = self.ids(wanted_ids)
         if not points:
             return []
@@ -104,10 +105,10 @@ class Points:
     def stored(
         self, operation: str, document_ids: Sequence[str], filter: Compiled | None = None
     ) -> list[str]:
-        """Which of the ids are stored, and match."""
+        """Which of the ids are stored, and match: each as often as there are points with it."""
         found = self.selected(operation, document_ids, filter, False)
         if self.elsewhere:
-            return [*dict.fromkeys(point.payload[self.layout.id] for point in found)]
+            return [point.payload[self.layout.id] for point in found]
         names = {str(point): one for one in document_ids for point in self.ids([one])}
         return [names[str(point.id)] for point in found]
 
@@ -123,6 +124,9 @@ class Points:
         assert self.layout.id is not None
         ids = {"key": encode_key((self.layout.id,)), "match": {"any": [*document_ids]}}
         return filter_model({"must": [ids, *([] if filter is None else [filter.query])]})
+
+    def _has_id(self, point: Any) -> bool:
+        return isinstance(point.payload[self.layout.id], str)
 
     def written(self, operation: str, points: Sequence[Any], ids: Sequence[str]) -> list[str]:
         """Which of the points are stored as they were to be written."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -360,10 +361,11 @@ class QdrantStore(VectorStore):
         rows = range(len(batch))
         if batch.on_conflict == "replace" and batch.within is None:
             return rows
-        taken = {*self._points.stored("add", batch.ids)}
+        taken = Counter(self._points.stored("add", batch.ids))
         if batch.within is not None and taken:
-            ours = self._points.stored("add", batch.ids, batch.within)
-            outside = taken.difference(ours)
+            # Others may have written two points with one id, of which one is in the scope.
+            ours = Counter(self._points.stored("add", batch.ids, batch.within))
+            outside = taken - ours
             if outside:
                 raise id_outside([id for id in batch.ids if id in outside])
         if batch.on_conflict == "replace":

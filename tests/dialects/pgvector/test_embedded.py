@@ -11,17 +11,18 @@ import textwrap
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import psutil
 import pytest
 
-from vecstore import Document, open_store
+from vecstore import ConfigurationError, Document, open_store
 
 PROGRAM = textwrap.dedent(
     """
     import sys
-    from vecstore import Document, open_store
+    from vecstore import ConfigurationError, Document, open_store
     store = open_store(sys.argv[1], dimension=2)
     store.add([Document("t", id=sys.argv[2], embedding=[1, 2])])
     print("ready", flush=True)
@@ -74,6 +75,19 @@ def test_folders_of_any_name(folder: Path, name: str) -> None:
             assert store.count() == count
             server = server_of(place)
         assert not runs(server)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"metric": "manhattan"}, {"dimension": 0}, {"embedder": 5}, {"columns": {"a": "bytes"}}],
+    ids=str,
+)
+def test_wrong_options_are_refused_before_anything_is_made(
+    folder: Path, options: dict[str, Any]
+) -> None:
+    with pytest.raises(ConfigurationError):
+        open_store(address(folder / "new"), **options)
+    assert not (folder / "new").exists()
 
 
 def test_the_last_user_stops_it_whoever_died_before(folder: Path) -> None:

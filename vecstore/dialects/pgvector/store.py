@@ -125,6 +125,9 @@ class PgvectorStore(VectorStore):
         max_cost=250,
     )
 
+    _folder: str | None = None
+    """Where an embedded server lies, which starts once the options have been looked at."""
+
     def __init__(
         self,
         dsn: str | None = None,
@@ -181,18 +184,28 @@ class PgvectorStore(VectorStore):
         self._server: Any = None
         self._sql: Statements | None = None
         self._staging: bool | None = None
-        self._connections = Connections(
-            dsn,
-            pool,
-            pool_size=pool_size,
-            timeout=timeout,
-            statement_timeout=statement_timeout,
-            prepare_threshold=prepare_threshold,
-        )
         try:
-            self._connections.run("open", self._open_table)
+            if self._folder is not None:
+                from vecstore.dialects.pgvector.embedded import EmbeddedServer
+
+                self._server = EmbeddedServer(self._folder)
+                dsn = self._server.dsn
+            self._connections = Connections(
+                dsn,
+                pool,
+                pool_size=pool_size,
+                timeout=timeout,
+                statement_timeout=statement_timeout,
+                prepare_threshold=prepare_threshold,
+            )
+            try:
+                self._connections.run("open", self._open_table)
+            except BaseException:
+                self._connections.close()
+                raise
         except BaseException:
-            self._connections.close()
+            if self._server is not None:
+                self._server.close()
             raise
 
     @classmethod
@@ -214,20 +227,14 @@ class PgvectorStore(VectorStore):
     def _embedded(
         cls, url: StoreURL, embedder: EmbedderInput | None, options: dict[str, Any]
     ) -> PgvectorStore:
-        from vecstore.dialects.pgvector.embedded import EmbeddedServer
-
         folder = url.file()
         if folder is None:
             raise ConfigurationError(
                 "an embedded PostgreSQL lies in a folder: pgvector+embedded:///data/pg?table=docs"
             )
-        server = EmbeddedServer(folder)
-        try:
-            store = cls(server.dsn, embedder=embedder, **{"create": True, **options})
-        except BaseException:
-            server.close()
-            raise
-        store._server = server
+        store = cls.__new__(cls)
+        store._folder = folder
+        store.__init__(None, embedder=embedder, **{"create": True, **options})  # type: ignore[misc]
         return store
 
     @property

@@ -12,6 +12,8 @@ from vecstore.calls import Batch, Selection
 from vecstore.capabilities import METRICS, StoreCapabilities
 from vecstore.document import Document
 from vecstore.errors import ConfigurationError, DimensionMismatchError, DocumentError
+from vecstore.filter.ast import Expression
+from vecstore.filter.builder import F
 from vecstore.store import VectorStore
 from vecstore.testing.store_suite.base import StoreSuiteBase
 from vecstore.testing.store_suite.embedders import TextEmbedder, vector_of
@@ -208,6 +210,18 @@ class Limits(StoreSuiteBase):
         assert len(store.search("query", top_k=limit)) == 3
         with self.no_call(store), pytest.raises(ValueError, match="max_top_k"):
             store.search("query", top_k=limit + 1)
+
+    def test_max_cost(self, store: VectorStore) -> None:
+        """The budget for filters from outside leaves out no list that may be written."""
+        documents = self.documents(3)
+        store.add(documents)
+        numbers = list(range(10_000))
+        for literals in (numbers, [f"v{number}" for number in numbers]):
+            for built in (F.n.in_(literals), F.n.not_in(literals)):
+                if self.answers(built):
+                    read = Expression.from_dict(built.to_dict())
+                    matching = sum(built.matches(one.metadata) for one in documents)
+                    assert store.count(read) == matching
 
     def test_max_batch(self, store: VectorStore) -> None:
         """Larger work is split, not refused."""

@@ -229,6 +229,11 @@ class FindsLessThanDeclared(SimpleVectorStore):
         return [] if top_k > 99 else super()._search(vector, top_k=top_k, **options)
 
 
+@caught_by("test_max_cost")
+class HasNoBudgetForLists(SimpleVectorStore):
+    capabilities = StoreCapabilities(max_cost=20)
+
+
 @caught_by("test_max_metadata_bytes")
 class CountsMetadataWrongly(SimpleVectorStore):
     capabilities = StoreCapabilities(max_metadata_bytes=2_000)

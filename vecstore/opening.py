@@ -17,6 +17,7 @@ from vecstore.errors import (
     ConfigurationError,
     VecstoreError,
 )
+from vecstore.installing import install_line
 from vecstore.pickling import Origin, is_secret
 from vecstore.plugins import PlugIns
 
@@ -308,9 +309,7 @@ def _not_opened(scheme: str, error: Exception) -> VecstoreError:
     """What a caller is told of an error that is none of this library."""
     if isinstance(error, ImportError):
         missing = "" if error.name is None else f", {error.name}"
-        remedy = (
-            f": pip install 'vecstore-dialects[{_EXTRAS[scheme]}]'" if scheme in _EXTRAS else ""
-        )
+        remedy = f": {install_line(_EXTRAS[scheme])}" if scheme in _EXTRAS else ""
         return BackendNotInstalledError(
             f"stores for {scheme}: need one more package{missing}{remedy}", name=error.name
         )

@@ -265,6 +265,11 @@ def test_two_hundred_calls_share_a_bounded_pool() -> None:
     run(main())
 
 
+def test_a_view_has_the_threads_of_its_store() -> None:
+    view = SimpleVectorStore(dimension=2, async_threads=3).scoped(F.tenant == "a")
+    assert view.async_threads == view.scoped(F.kind == "b").async_threads == 3
+
+
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, True, "4"])
 def test_the_size_of_the_pool_is_checked(wrong: Any) -> None:
     with pytest.raises(ConfigurationError, match="async_threads"):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from vecstore import (
     open_store,
     plugins,
 )
+from vecstore.installing import install_line
 from vecstore.opening import store_class, store_schemes
 
 DOCUMENT = Document("x", {"n": 1}, id="x", embedding=[1, 2])
@@ -433,8 +435,14 @@ def test_without_psycopg(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0].startswith("psycopg")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(BackendNotInstalledError, match=r"pip install .*pgvector"):
+    with pytest.raises(BackendNotInstalledError, match=re.escape(install_line("pgvector"))):
         open_store("postgresql://localhost/db")
+
+
+def test_a_store_that_cannot_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "vecstore.dialects.qdrant.store", None)
+    with pytest.raises(BackendNotInstalledError, match=re.escape(install_line("qdrant"))):
+        open_store("qdrant:?collection=docs")
 
 
 def test_a_plug_in_that_is_no_store(plug_in: Any) -> None:

@@ -320,16 +320,14 @@ class Ingest:
         """Refuse ids that documents outside the scope have, where the hook does not."""
         if self._scope is None or self._store.capabilities.scoped_add_atomic:
             return
-        held = self._store._ask_all(
-            "add",
-            self._store._get,
-            Selection(ids=tuple(batch.ids)),
-            limit=None,
-            include_embedding=False,
-        )
-        outside = {one.id for one in held if not self._scope.matches(one.metadata)}
+        held = self._store._ask("add", self._store._stored_ids, tuple(batch.ids))
+        if not held:
+            return
+        # What is stored and is no document of the scope is outside, also where it is no document.
+        inside = self._inside(tuple(id for id in batch.ids if id in held))
+        outside = [id for id in batch.ids if id in held and id not in inside]
         if outside:
-            raise id_outside([id for id in batch.ids if id in outside])
+            raise id_outside(outside)
 
     # --- batches ----------------------------------------------------------------------------
 

@@ -24,11 +24,13 @@ from vecstore import (
     DuplicateDocumentError,
     EmbeddingError,
     F,
+    ScopeError,
     SimpleVectorStore,
     SkippedDocumentsWarning,
     StoreCapabilities,
     TokenBatching,
 )
+from vecstore.capabilities import OnConflict
 from vecstore.document import stored_document
 
 Make = Callable[..., Any]
@@ -272,6 +274,20 @@ def test_a_hook_that_answers_more_than_it_was_asked_does_no_harm() -> None:
     with pytest.raises(DuplicateDocumentError) as caught:
         view.add(documents(3), on_conflict="error")
     assert caught.value.ids == ["d0", "d1"]
+
+
+@pytest.mark.parametrize("policy", ["replace", "skip", "error"])
+def test_a_scope_writes_over_no_record_that_is_no_document(policy: OnConflict) -> None:
+    class Damaged(MinimalStore):
+        """One record has an id, and nothing else that a document has: it is never read."""
+
+        def _stored_ids(self, ids: tuple[str, ...]) -> set[str]:
+            return super()._stored_ids(ids) | {"d1"}.intersection(ids)
+
+    store = Damaged(letters)
+    with pytest.raises(ScopeError, match="'d1'"):
+        store.scoped(F.tenant == "a").add(documents(3), on_conflict=policy)
+    assert store.rows == {}
 
 
 def test_an_id_that_is_none_is_told_by_its_place(make: Make) -> None:

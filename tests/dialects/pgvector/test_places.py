@@ -120,9 +120,9 @@ class TestPools:
         with ConnectionPool(postgres_dsn, min_size=0, max_size=2, kwargs=kwargs, open=True) as pool:
             store = open_pg(pool=pool, dimension=2)
             store.add(documents(5))
-            assert len(list(store.scan("n >= 0", batch_size=2))) == 3
+            assert len(list(store.scan("n >= 0", batch_size=2))) == 5
             store.close()
-        assert open_pg().count() == 3
+        assert open_pg().count() == 5
 
     @pytest.mark.parametrize("foreign", [False, True])
     def test_a_pooler_that_loses_prepared_statements(
@@ -332,10 +332,17 @@ class TestTables:
 def test_sizes_past_what_sql_counts(open_pg: Open) -> None:
     store = open_pg(dimension=2)
     store.add(documents(3))
+    most = 2**31 - 1
+    assert len(store.search(vector=[1, 0], top_k=most)) == 3
+    assert len(store.get(limit=most)) == 3
+    assert len(list(store.scan(batch_size=most))) == 3
     for huge in (2**31, 2**63, 2**70):
-        assert len(store.search(vector=[1, 0], top_k=huge)) == 3
-        assert len(store.get(limit=huge)) == 3
-        assert len(list(store.scan(batch_size=huge))) == 3
+        with pytest.raises(ValueError, match="top_k is at most"):
+            store.search(vector=[1, 0], top_k=huge)
+        with pytest.raises(ValueError, match="limit is at most"):
+            store.get(limit=huge)
+        with pytest.raises(ValueError, match="batch_size is at most"):
+            store.scan(batch_size=huge)
     assert store.get(["9" * 5_000, "x" * 100_000]) == []
 
 

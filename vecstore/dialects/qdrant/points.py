@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from vecstore.dialects.qdrant.client import Calls
 from vecstore.dialects.qdrant.collection import UNNAMED
 from vecstore.dialects.qdrant.dialect import encode_key
@@ -189,7 +191,10 @@ class Points:
             sign: What to multiply scores with; None where points have none.
         """
         for point in self.holding(points, foreign):
-            yield self._document(point, None if sign is None else sign * point.score)
+            # A server scores in float32. Local mode has more digits, in which equal vectors differ
+            # by the place where they stand.
+            score = None if sign is None else float(np.float32(sign * point.score))
+            yield self._document(point, score)
 
     def holding(self, points: Iterable[Any], foreign: ForeignRecords) -> Iterator[Any]:
         """Those of the points that hold a document."""

@@ -108,3 +108,21 @@ def test_metadata_of_documents_is_decided_alike(tree: Expression, document: dict
         return
     if matcher_of_every_element(simplify(tree))(document):
         assert expected
+
+
+@pytest.mark.parametrize("more", [[], [f"more {number}" for number in range(20)]])
+@pytest.mark.parametrize("nested", [False, True])
+def test_lists_of_others_that_mix_types_are_looked_through(more: list[str], nested: bool) -> None:
+    held: list[Any] = [2, True, "a", None, {"x": 1}, 0.5]
+    key, metadata = (F.n.k, {"n": {"k": held}}) if nested else (F.k, {"k": held})
+    for wanted, there in [
+        ([1], False),
+        ([False, 1.0], False),
+        ([0, "b"], False),
+        ([2.0], True),
+        (["b", "a"], True),
+        ([0, True], True),
+        ([0.5, "b"], True),
+    ]:
+        assert stored_matcher(key.in_([*wanted, *more]))(metadata) is there
+        assert stored_matcher(key.not_in([*wanted, *more]))(metadata) is not there

@@ -316,6 +316,10 @@ def _is_absent(value: Any) -> bool:
     return value is None or (type(value) is list and not value)
 
 
+_FEW = 16
+"""So many literals are looked for in a list one by one."""
+
+
 def _equality(literals: tuple[Scalar, ...], elements: OfElements) -> Callable[[Any], bool]:
     """A test for "equals one of the literals", on a scalar or on the elements of a list.
 
@@ -337,13 +341,23 @@ def _equality(literals: tuple[Scalar, ...], elements: OfElements) -> Callable[[A
         float: is_number,
     }
 
+    def is_literal(item: Any) -> bool:
+        found = by_type.get(type(item))
+        return found is not None and found(item)
+
+    few = literals if len(literals) <= _FEW else ()
+
     def holds(value: Any) -> bool:
-        if type(value) is list:
-            if not value:
+        if type(value) is not list:
+            return is_literal(value)
+        if few:
+            # What is unequal to Python is unequal, and Python looks through a list much faster.
+            for literal in few:
+                if literal in value:
+                    break
+            else:
                 return False
-            return elements(by_type[type(item)](item) for item in value)
-        found = by_type.get(type(value))
-        return found is not None and found(value)
+        return bool(value) and elements(is_literal(item) for item in value)
 
     return holds
 
@@ -355,7 +369,7 @@ def _equality_with(literal: Scalar, elements: OfElements) -> Callable[[Any], boo
         kind = type(value)
         if kind in types:
             return bool(value == literal)
-        if kind is not list or not value:
+        if kind is not list or literal not in value:
             return False
         return elements(type(item) in types and item == literal for item in value)
 

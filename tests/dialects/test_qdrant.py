@@ -369,9 +369,9 @@ def test_options() -> None:
     with pytest.raises(ConfigurationError, match=r"write datetimes=\{'created'\}"):
         Qdrant(datetimes="created")
     for bad in ('a"b', "a\\", ("a", "")):
-        with pytest.raises(ConfigurationError, match="qdrant has no key"):
+        with pytest.raises(ConfigurationError, match="an empty key cannot be used"):
             Qdrant(prefix=bad)
-        with pytest.raises(ConfigurationError, match="qdrant has no key"):
+        with pytest.raises(ConfigurationError, match="an empty key cannot be used"):
             Qdrant(datetimes=[bad])
     with pytest.raises(TypeError, match="its options are: prefix, datetimes"):
         Qdrant(column="k")  # type: ignore[call-arg]

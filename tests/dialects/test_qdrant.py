@@ -369,9 +369,9 @@ def test_options() -> None:
     with pytest.raises(ConfigurationError, match=r"write datetimes=\{'created'\}"):
         Qdrant(datetimes="created")
     for bad in ('a"b', "a\\", ("a", "")):
-        with pytest.raises(ConfigurationError, match="an empty key cannot be used"):
+        with pytest.raises(ConfigurationError, match=r"qdrant has no key|an empty key"):
             Qdrant(prefix=bad)
-        with pytest.raises(ConfigurationError, match="an empty key cannot be used"):
+        with pytest.raises(ConfigurationError, match=r"qdrant has no key|an empty key"):
             Qdrant(datetimes=[bad])
     with pytest.raises(TypeError, match="its options are: prefix, datetimes"):
         Qdrant(column="k")  # type: ignore[call-arg]

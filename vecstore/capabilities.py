@@ -49,7 +49,7 @@ class StoreCapabilities:
         max_batch: The most documents, or ids, that one call to the engine carries; larger work is
             split, not refused.
         max_cost: What a filter that comes as text or dict may cost at most, as
-            :func:`vecstore.filter.cost.filter_cost` counts: measured so that the worst one takes
+            :func:`vecstore.filter.cost.filter_cost` counts: chosen so that the worst one takes
             about a second on 10,000 documents. The option ``max_cost`` of a store goes before it.
 
     Example:

@@ -107,10 +107,10 @@ class TestPools:
                     connection.execute("SELECT %s", [np.zeros(3)])
 
     def test_statement_timeout(self, open_pg: Open) -> None:
-        store = open_pg(dimension=2)
-        store._connections._statement_timeout = 0.05
+        open_pg(dimension=2)  # making the table takes longer on a busy machine
+        store = open_pg(statement_timeout=1)
         with pytest.raises(BackendError, match="statement timeout"):
-            store._connections.run("search", lambda cursor: cursor.execute("SELECT pg_sleep(5)"))
+            store._connections.run("search", lambda cursor: cursor.execute("SELECT pg_sleep(60)"))
 
     def test_closed(self, open_pg: Open) -> None:
         store = open_pg(dimension=2)

@@ -258,7 +258,7 @@ def test_two_hundred_calls_share_a_bounded_pool() -> None:
         )
         assert all(len(one) == 4 for one in found)
         assert 1 < most <= 4
-        threads = [one for one in threading.enumerate() if one.name.startswith("vecstore")]
+        threads = [one for one in threading.enumerate() if one.name.startswith("vecstore_")]
         assert len(threads) <= 4
         await store.aio.close()
 

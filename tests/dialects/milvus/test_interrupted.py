@@ -23,6 +23,8 @@ PROGRAM = """
     from vecstore import Document
     from vecstore.dialects.milvus.store import MilvusStore
 
+    # What a shell starts in the background is deaf to it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     store = MilvusStore("docs", uri=sys.argv[1], dimension=2)
     store.add([Document("", {"n": n}, str(n), [1, n]) for n in range(300)])
     dice, interrupted = random.Random(1), 0
@@ -108,8 +110,13 @@ def test_an_interrupted_write_ends_before_the_next_call(open_milvus: Open) -> No
         going.wait(60)
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
-    threading.Thread(target=interrupt).start()
-    with pytest.raises(KeyboardInterrupt):
-        store._call("delete", slow, writing=True)
+    # What a shell starts in the background is deaf to it.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        threading.Thread(target=interrupt).start()
+        with pytest.raises(KeyboardInterrupt):
+            store._call("delete", slow, writing=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
     threading.Timer(0.1, ends.set).start()
     assert store.count() == 0

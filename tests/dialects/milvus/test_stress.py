@@ -19,6 +19,8 @@ def test_everything_at_once(folder: Path) -> None:
     assert everything_at_once(opening(folder), seconds=1.5)["close"]
 
 
+# At random points, also inside the client; test_interrupted.py tries the known ones.
+@pytest.mark.heavy
 def test_interrupted(folder: Path) -> None:
     assert interrupted(opening(folder), add_and_change, times=30)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.timing import compare
 from vecstore import Document, F, SimpleVectorStore
-from vecstore.calls import Selection
+from vecstore.store.backend import Selection
 
 _HOOK = "the bare hook"
 

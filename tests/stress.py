@@ -38,7 +38,7 @@ from typing import Any
 
 from vecstore import Document, F
 from vecstore.errors import DuplicateDocumentError, StoreClosedError
-from vecstore.store import VectorStore
+from vecstore.store.base import VectorStore
 
 DIMENSION = 4
 IDS = 40

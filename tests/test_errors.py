@@ -16,8 +16,7 @@ from vecstore.errors import (
     VecstoreError,
     caret_excerpt,
 )
-from vecstore.filter.op import Op
-from vecstore.filter.span import Span
+from vecstore.filter.tree import Op, Span
 
 CLASSES = [
     value

@@ -15,9 +15,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from vecstore.aio import AsyncVectorStore
-    from vecstore.calls import Batch, Selection
-    from vecstore.capabilities import StoreCapabilities
     from vecstore.dialects.base import Dialect
     from vecstore.dialects.registry import compile_filter, dialect_names, get_dialect
     from vecstore.document import Document
@@ -42,31 +39,31 @@ if TYPE_CHECKING:
         UnsupportedFilterError,
         VecstoreError,
     )
-    from vecstore.filter.ast import Expression, Group
     from vecstore.filter.builder import F, FilterBuilder
     from vecstore.filter.convert import Capabilities, Compiled, FilterConverter
     from vecstore.filter.limits import Limits
-    from vecstore.filter.op import Op
-    from vecstore.filter.operand import Key, Value
-    from vecstore.filter.span import Span
+    from vecstore.filter.tree import Expression, Group, Key, Op, Span, Value
     from vecstore.filter.values import Kind, clean_metadata
-    from vecstore.foreign import ForeignRecordWarning
     from vecstore.grammar.parser import parse
-    from vecstore.observation import Observer, Place
-    from vecstore.opening import StoreURL, open_store
-    from vecstore.refusals import SkippedDocumentsWarning
-    from vecstore.request import SearchRequest
     from vecstore.simple.store import SimpleVectorStore
-    from vecstore.store import VectorStore
+    from vecstore.store.adding import SkippedDocumentsWarning
+    from vecstore.store.aio import AsyncVectorStore
+    from vecstore.store.arguments import SearchRequest
+    from vecstore.store.backend import Batch, Place, Selection
+    from vecstore.store.base import VectorStore
+    from vecstore.store.capabilities import StoreCapabilities
+    from vecstore.store.foreign import ForeignRecordWarning
+    from vecstore.store.observing import Observer
+    from vecstore.store.url import StoreURL, open_store
 
 
 __version__ = "0.1.0"
 
 _LOCATIONS = {
-    "AsyncVectorStore": "vecstore.aio",
+    "AsyncVectorStore": "vecstore.store.aio",
     "BackendError": "vecstore.errors",
     "BackendNotInstalledError": "vecstore.errors",
-    "Batch": "vecstore.calls",
+    "Batch": "vecstore.store.backend",
     "BatchingStrategy": "vecstore.embedding",
     "Capabilities": "vecstore.filter.convert",
     "Compiled": "vecstore.filter.convert",
@@ -80,7 +77,7 @@ _LOCATIONS = {
     "DuplicateDocumentError": "vecstore.errors",
     "Embedder": "vecstore.embedding",
     "EmbeddingError": "vecstore.errors",
-    "Expression": "vecstore.filter.ast",
+    "Expression": "vecstore.filter.tree",
     "F": "vecstore.filter.builder",
     "FilterBuilder": "vecstore.filter.builder",
     "FilterConverter": "vecstore.filter.convert",
@@ -88,35 +85,35 @@ _LOCATIONS = {
     "FilterLimitError": "vecstore.errors",
     "FilterSyntaxError": "vecstore.errors",
     "FilterTypeError": "vecstore.errors",
-    "ForeignRecordWarning": "vecstore.foreign",
-    "Group": "vecstore.filter.ast",
-    "Key": "vecstore.filter.operand",
+    "ForeignRecordWarning": "vecstore.store.foreign",
+    "Group": "vecstore.filter.tree",
+    "Key": "vecstore.filter.tree",
     "Kind": "vecstore.filter.values",
     "Limits": "vecstore.filter.limits",
-    "Observer": "vecstore.observation",
-    "Op": "vecstore.filter.op",
-    "Place": "vecstore.observation",
+    "Observer": "vecstore.store.observing",
+    "Op": "vecstore.filter.tree",
+    "Place": "vecstore.store.backend",
     "SchemaMismatchError": "vecstore.errors",
     "ScopeError": "vecstore.errors",
-    "SearchRequest": "vecstore.request",
-    "Selection": "vecstore.calls",
+    "SearchRequest": "vecstore.store.arguments",
+    "Selection": "vecstore.store.backend",
     "SimpleVectorStore": "vecstore.simple.store",
-    "SkippedDocumentsWarning": "vecstore.refusals",
-    "Span": "vecstore.filter.span",
-    "StoreCapabilities": "vecstore.capabilities",
+    "SkippedDocumentsWarning": "vecstore.store.adding",
+    "Span": "vecstore.filter.tree",
+    "StoreCapabilities": "vecstore.store.capabilities",
     "StoreClosedError": "vecstore.errors",
     "StoreFileError": "vecstore.errors",
-    "StoreURL": "vecstore.opening",
+    "StoreURL": "vecstore.store.url",
     "TokenBatching": "vecstore.embedding",
     "UnsupportedFilterError": "vecstore.errors",
-    "Value": "vecstore.filter.operand",
+    "Value": "vecstore.filter.tree",
     "VecstoreError": "vecstore.errors",
-    "VectorStore": "vecstore.store",
+    "VectorStore": "vecstore.store.base",
     "clean_metadata": "vecstore.filter.values",
     "compile_filter": "vecstore.dialects.registry",
     "dialect_names": "vecstore.dialects.registry",
     "get_dialect": "vecstore.dialects.registry",
-    "open_store": "vecstore.opening",
+    "open_store": "vecstore.store.url",
     "parse": "vecstore.grammar.parser",
 }
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
-from vecstore.awaited import current
+from vecstore.cancelling import current
 from vecstore.document import shown_id
 from vecstore.errors import (
     ConfigurationError,

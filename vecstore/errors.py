@@ -32,8 +32,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from vecstore.filter.ast import Op
-    from vecstore.filter.span import Span
+    from vecstore.filter.tree import Op, Span
 
 _EXCERPT_WIDTH = 72
 _MARKS = {"Mn", "Me", "Cf"}

@@ -12,8 +12,8 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypedDict
 
 from vecstore.errors import FilterError
-from vecstore.filter.ast import Expression, Key, Op, Value
 from vecstore.filter.limits import Limits
+from vecstore.filter.tree import Expression, Key, Op, Value
 from vecstore.filter.values import shown
 
 

@@ -18,7 +18,7 @@ from vecstore.dialects.matrix import (
 from vecstore.dialects.registry import built_in_names, get_dialect
 from vecstore.errors import UnsupportedFilterError
 from vecstore.filter.convert import ALL_LITERALS
-from vecstore.filter.op import Op
+from vecstore.filter.tree import Op
 from vecstore.filter.values import kind_of
 
 ROOT = Path(__file__).resolve().parent.parent.parent

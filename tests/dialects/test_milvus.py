@@ -27,7 +27,7 @@ from vecstore import (
 from vecstore.dialects.milvus import Milvus
 from vecstore.dialects.milvus.layout import MAX_INTEGER, tags_of
 from vecstore.filter.normalize import simplify
-from vecstore.filter.op import NULL_TESTS, ORDERINGS
+from vecstore.filter.tree import NULL_TESTS, ORDERINGS
 
 EXACT = Milvus(tags="tags")
 PLAIN = Milvus()

@@ -39,7 +39,7 @@ from vecstore.dialects.milvus.layout import (
 )
 from vecstore.dialects.tokens import kind_token, presence_token, value_token
 from vecstore.filter.normalize import simplify
-from vecstore.filter.op import NULL_TESTS, ORDERINGS
+from vecstore.filter.tree import NULL_TESTS, ORDERINGS
 from vecstore.filter.values import kind_of
 
 EXACT = Milvus(tags="tags")

@@ -11,7 +11,7 @@ import pytest
 from tests.store.minimal import MinimalStore
 from vecstore import Document, F
 from vecstore.errors import BackendError, DuplicateDocumentError, ScopeError, VecstoreError
-from vecstore.store import VectorStore
+from vecstore.store.base import VectorStore
 
 
 class OddError(Exception):

@@ -9,8 +9,8 @@ import pytest
 
 from vecstore import DocumentError, ForeignRecordWarning, SchemaMismatchError, SimpleVectorStore
 from vecstore.document import stored_document
-from vecstore.foreign import ForeignRecords, fault_of
-from vecstore.ranking import ranked
+from vecstore.store.foreign import ForeignRecords, fault_of
+from vecstore.store.ranking import ranked
 
 
 @pytest.mark.parametrize(

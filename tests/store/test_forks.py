@@ -260,13 +260,16 @@ def test_a_child_does_not_save_over_its_parents_file(tmp_path: Path) -> None:
         assert again.count() == 3
 
 
-@pytest.mark.parametrize("module", ["vecstore.aio", "vecstore.grammar.parser", "vecstore.process"])
+@pytest.mark.parametrize(
+    "module", ["vecstore.store.aio", "vecstore.grammar.parser", "vecstore.process"]
+)
 def test_locks_of_modules_that_were_held_at_the_fork(module: str) -> None:
-    from vecstore import aio, process
+    from vecstore import process
     from vecstore.grammar import parser
+    from vecstore.store import aio
 
     locks = {
-        "vecstore.aio": lambda: aio._making,
+        "vecstore.store.aio": lambda: aio._making,
         "vecstore.grammar.parser": lambda: parser._trees._lock,
         "vecstore.process": lambda: process.adopting,
     }

@@ -14,7 +14,7 @@ from tests.store.minimal import MinimalStore
 from tests.stress import interrupted
 from vecstore import CountBatching, Document, F
 from vecstore.errors import BackendError, StoreClosedError
-from vecstore.store import VectorStore
+from vecstore.store.base import VectorStore
 
 
 def documents(count: int, first: int = 0) -> list[Document]:

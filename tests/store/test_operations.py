@@ -29,7 +29,7 @@ from vecstore import (
     compile_filter,
     parse,
 )
-from vecstore.calls import DeleteCall
+from vecstore.store.operations import DeleteCall
 
 Make = Callable[..., Any]
 

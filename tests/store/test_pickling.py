@@ -14,9 +14,8 @@ from tests.store.embedders import letters
 from tests.store.minimal import MinimalStore
 from vecstore import CountBatching, Document, Expression, F, SimpleVectorStore, open_store
 from vecstore.errors import StoreClosedError, StoreFileError
-from vecstore.opening import StoreURL
-from vecstore.pickling import Origin
-from vecstore.store import VectorStore
+from vecstore.store.base import VectorStore
+from vecstore.store.url import Origin, StoreURL
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -127,7 +126,7 @@ def test_no_secret_is_pickled() -> None:
 
 
 def test_opening_again_without_the_secret_says_what_is_missing(tmp_path: Path) -> None:
-    from vecstore.pickling import open_again
+    from vecstore.store.url import open_again
 
     (tmp_path / "kb.json").write_text("no store")
     with pytest.raises(StoreFileError) as caught:

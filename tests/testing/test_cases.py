@@ -13,7 +13,7 @@ from tests.filter.naive import verdict
 from vecstore import Capabilities, Expression, Key, Kind, Op, Value, parse
 from vecstore.filter.convert import ALL_LITERALS
 from vecstore.filter.normalize import simplify
-from vecstore.filter.op import LOGICAL
+from vecstore.filter.tree import LOGICAL
 from vecstore.filter.values import to_metadata
 from vecstore.testing import (
     Domain,

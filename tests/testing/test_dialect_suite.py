@@ -15,7 +15,7 @@ import pytest
 
 from tests.dialects.conformance.memory import Memory, NaiveRows
 from vecstore import Capabilities, Compiled, Expression, F, Key, Op, UnsupportedFilterError, Value
-from vecstore.filter.op import ORDERINGS
+from vecstore.filter.tree import ORDERINGS
 from vecstore.installing import install_line
 from vecstore.testing import ConformanceError, DialectSuite, Documents, Domain
 

@@ -24,10 +24,9 @@ from vecstore.cli.output import (
 from vecstore.cli.reading import FilterArgument, FilterFileOption, parsed_filter
 from vecstore.dialects.registry import dialect_names
 from vecstore.errors import UnsupportedFilterError
-from vecstore.filter.ast import Expression, trusted
 from vecstore.filter.convert import Compiled
 from vecstore.filter.normalize import simplify
-from vecstore.filter.op import LOGICAL, ORDERINGS
+from vecstore.filter.tree import LOGICAL, ORDERINGS, Expression, trusted
 
 EXAMPLES = """
 [bold]Examples[/]

@@ -19,9 +19,8 @@ from vecstore.cli.output import (
 )
 from vecstore.cli.reading import FilterArgument, FilterFileOption, parsed_filter
 from vecstore.errors import FilterError
-from vecstore.filter.ast import Expression
 from vecstore.filter.convert import NO_QUERY, Compiled
-from vecstore.filter.op import LOGICAL
+from vecstore.filter.tree import LOGICAL, Expression
 
 PARSE_EXAMPLES = """
 [bold]Examples[/]

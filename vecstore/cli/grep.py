@@ -35,9 +35,8 @@ from vecstore.cli.reading import (
     shown_name,
 )
 from vecstore.errors import DocumentError
-from vecstore.filter.ast import Expression
 from vecstore.filter.evaluate import read_path
-from vecstore.filter.op import LOGICAL
+from vecstore.filter.tree import LOGICAL, Expression
 from vecstore.filter.values import UnusableValue, to_metadata_value
 
 EXAMPLES = """

@@ -13,7 +13,6 @@ import typer
 from rich import box
 from rich.table import Table
 
-from vecstore.calls import Progress
 from vecstore.cli.embedders import EmbedderOption, load_embedder
 from vecstore.cli.output import (
     NEGATIVE,
@@ -35,12 +34,13 @@ from vecstore.cli.reading import (
     read_row,
     shown_name,
 )
-from vecstore.conflicts import listed_ids
 from vecstore.document import Document
 from vecstore.errors import DocumentError, DuplicateDocumentError, VecstoreError
-from vecstore.refusals import SkippedDocumentsWarning
-from vecstore.request import SearchRequest
-from vecstore.store import VectorStore
+from vecstore.store.adding import SkippedDocumentsWarning
+from vecstore.store.arguments import SearchRequest
+from vecstore.store.backend import listed_ids
+from vecstore.store.base import VectorStore
+from vecstore.store.operations import Progress
 
 INDEX_EXAMPLES = """
 [bold]Examples[/]

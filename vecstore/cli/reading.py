@@ -12,7 +12,7 @@ from typing import IO, Annotated, Any
 import typer
 
 from vecstore.cli.output import CommandError, file_fault
-from vecstore.filter.ast import Expression
+from vecstore.filter.tree import Expression
 
 STDIN = "-"
 STDIN_NAME = "(standard input)"
@@ -87,7 +87,7 @@ def key_path(key: str | None) -> tuple[str, ...]:
         typer.BadParameter: If it is no key.
     """
     from vecstore.errors import FilterError
-    from vecstore.filter.op import Op
+    from vecstore.filter.tree import Op
     from vecstore.grammar.parser import parse
 
     if key is None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 from typing import Any, Self
 
-from vecstore.filter.ast import Expression, FilterInput, Group, unwrap
 from vecstore.filter.convert import Compiled, FilterConverter, Part
-from vecstore.filter.limits import DEFAULT_LIMITS, Limits, check_tree
+from vecstore.filter.limits import DEFAULT_LIMITS, Limits
+from vecstore.filter.tree import Expression, FilterInput, Group, check_tree, unwrap
 
 
 class Dialect(FilterConverter[Part]):

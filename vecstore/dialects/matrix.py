@@ -15,9 +15,8 @@ from typing import Any, Literal
 from vecstore.dialects.base import Dialect
 from vecstore.dialects.registry import built_in_names, get_dialect
 from vecstore.errors import UnsupportedFilterError
-from vecstore.filter.ast import Expression, Key, Value
 from vecstore.filter.convert import Refusal
-from vecstore.filter.op import MEMBERSHIPS, Op
+from vecstore.filter.tree import MEMBERSHIPS, Expression, Key, Op, Value
 
 KEY = "key"
 _TIMESTAMP = "timestamp"

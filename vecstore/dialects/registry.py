@@ -8,9 +8,9 @@ from typing import Any
 
 from vecstore.dialects.base import Dialect
 from vecstore.errors import DialectNotFoundError
-from vecstore.filter.ast import FilterInput
 from vecstore.filter.convert import Compiled
 from vecstore.filter.limits import DEFAULT_LIMITS, Limits
+from vecstore.filter.tree import FilterInput
 from vecstore.plugins import PlugIns
 
 ENTRY_POINT_GROUP = "vecstore.dialects"

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NoReturn
 
 from vecstore.errors import FilterTypeError
-from vecstore.filter.ast import Expression, Group, Key, Value
-from vecstore.filter.op import Op
+from vecstore.filter.tree import Expression, Group, Key, Op, Value
 from vecstore.filter.values import list_items, shown
 
 

@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from vecstore.errors import FilterError, UnsupportedFilterError
-from vecstore.filter.ast import Expression, Key
 from vecstore.filter.normalize import fold_empty_list, simplify
-from vecstore.filter.op import LOGICAL, MEMBERSHIPS, NULL_TESTS, ORDERINGS, Op
+from vecstore.filter.tree import LOGICAL, MEMBERSHIPS, NULL_TESTS, ORDERINGS, Expression, Key, Op
 from vecstore.filter.values import Kind, Scalar, kind_of
 
 Part = TypeVar("Part")

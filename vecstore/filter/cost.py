@@ -15,8 +15,7 @@ import enum
 from typing import Any, Final
 
 from vecstore.errors import ConfigurationError, FilterLimitError
-from vecstore.filter.ast import Expression
-from vecstore.filter.op import LOGICAL, MEMBERSHIPS, NULL_TESTS, ORDERINGS
+from vecstore.filter.tree import LOGICAL, MEMBERSHIPS, NULL_TESTS, ORDERINGS, Expression
 
 ATOM: Final = 1.0
 ORDERING: Final = 1.5

@@ -14,10 +14,9 @@ from operator import ge, gt, le, lt
 from typing import Any
 
 from vecstore.errors import DocumentError
-from vecstore.filter.ast import Expression, trusted
 from vecstore.filter.normalize import simplify
-from vecstore.filter.op import LOGICAL, MEMBERSHIPS, ORDERINGS, Op
 from vecstore.filter.text import key_text
+from vecstore.filter.tree import LOGICAL, MEMBERSHIPS, ORDERINGS, Expression, Op, rule, trusted
 from vecstore.filter.values import Kind, Scalar, UnusableValue, kind_of, to_metadata_value
 
 Reader = Callable[[Mapping[str, Any]], Any]
@@ -27,6 +26,7 @@ _ACCEPT, _REJECT = -1, -2
 _PLAIN = frozenset({bool, int, str, dict, type(None)})
 
 
+@rule("evaluate")
 class Evaluator:
     """A filter compiled for evaluation."""
 

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vecstore.errors import FilterLimitError
-from vecstore.filter.op import LOGICAL, MEMBERSHIPS
-from vecstore.filter.span import Span
 
 if TYPE_CHECKING:
-    from vecstore.filter.ast import Expression
+    from vecstore.filter.tree import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,31 +55,6 @@ def checked_limits(limits: Limits | None) -> Limits | None:
 TOO_MANY = "the filter has more than {} expressions"
 TOO_DEEP = "the filter is nested deeper than {} levels"
 TOO_MANY_VALUES = "the list holds more than {} values"
-
-
-def check_tree(expression: Expression, limits: Limits | None) -> Expression:
-    """Return the tree when it keeps within ``depth``, ``nodes`` and ``in_values``.
-
-    Raises:
-        FilterLimitError: Naming the first limit that is passed, at the node that passes it.
-    """
-    limits = checked_limits(limits)
-    if limits is None:
-        return expression
-    stack = [(expression, 1)]
-    nodes = 0
-    while stack:
-        node, depth = stack.pop()
-        nodes += 1
-        if nodes > limits.nodes:
-            raise limit_error("nodes", limits.nodes, TOO_MANY, node.span)
-        if node.op in LOGICAL:
-            if depth > limits.depth:
-                raise limit_error("depth", limits.depth, TOO_DEEP, node.span)
-            stack.extend((child, depth + 1) for child in reversed(node.operands))
-        elif node.op in MEMBERSHIPS and len(node.value.items) > limits.in_values:
-            raise limit_error("in_values", limits.in_values, TOO_MANY_VALUES, node.span)
-    return expression
 
 
 def limit_error(name: str, bound: int, message: str, span: Span | None) -> FilterLimitError:

@@ -21,9 +21,17 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
-from vecstore.filter.ast import Expression, Value, trusted
-from vecstore.filter.op import LOGICAL, MEMBERSHIPS, NULL_TESTS, ORDERINGS, Op
-from vecstore.filter.span import Span
+from vecstore.filter.tree import (
+    LOGICAL,
+    MEMBERSHIPS,
+    NULL_TESTS,
+    ORDERINGS,
+    Expression,
+    Op,
+    Span,
+    Value,
+    trusted,
+)
 from vecstore.filter.values import Kind, literal_key
 
 

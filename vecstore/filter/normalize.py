@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from vecstore.filter.ast import Expression, Value, trusted
 from vecstore.filter.merge import merge
-from vecstore.filter.op import LOGICAL, ORDERINGS, Op
+from vecstore.filter.tree import LOGICAL, ORDERINGS, Expression, Op, Value, rule, trusted
 from vecstore.filter.values import MAX_METADATA_DEPTH
 
 NEGATION: dict[Op, Op] = {
@@ -116,6 +115,7 @@ class _Frame:
         self.parts: list[Expression | bool] = []
 
 
+@rule("normalize")
 def normalize(expression: Expression) -> Expression:
     """The simplified tree as an expression; constants are written with an empty list."""
     simple = _rewritten(expression, _fold_exactly)

@@ -6,17 +6,25 @@ from collections.abc import Mapping
 from typing import Any
 
 from vecstore.errors import FilterTypeError
-from vecstore.filter.ast import Expression, Key, Value, trusted
 from vecstore.filter.keys import key_form, read_key
 from vecstore.filter.limits import (
     TOO_DEEP,
     TOO_MANY,
     Limits,
-    check_tree,
     checked_limits,
     limit_error,
 )
-from vecstore.filter.op import LOGICAL, NULL_TESTS, Op
+from vecstore.filter.tree import (
+    LOGICAL,
+    NULL_TESTS,
+    Expression,
+    Key,
+    Op,
+    Value,
+    check_tree,
+    rule,
+    trusted,
+)
 from vecstore.filter.values import UnusableValue, shown
 
 _OPS = {op.value: op for op in Op}
@@ -25,6 +33,7 @@ _NULL_FIELDS = frozenset({"op", "key"})
 _ATOM_FIELDS = frozenset({"op", "key", "value"})
 
 
+@rule("to_dict")
 def expression_to_dict(expression: Expression) -> dict[str, Any]:
     """The dict form of a tree: JSON-able, and new at every call."""
     root: list[dict[str, Any]] = []
@@ -53,6 +62,7 @@ def without_origin(expression: Expression) -> Expression:
     return expression_from_dict(expression_to_dict(expression), None, from_outside=False)
 
 
+@rule("from_dict")
 def expression_from_dict(
     data: Mapping[str, Any], limits: Limits | None, *, from_outside: bool = True
 ) -> Expression:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from vecstore.filter.ast import Expression
-from vecstore.filter.op import LOGICAL, NULL_TESTS, Op
+from vecstore.filter.tree import LOGICAL, NULL_TESTS, Expression, Op, rule
 from vecstore.filter.values import Scalar
 
 RESERVED_WORDS = frozenset(
@@ -14,6 +13,7 @@ _TIGHTNESS = {Op.OR: 0, Op.AND: 1, Op.NOT: 2}
 _NAMED_ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
+@rule("to_text")
 def expression_text(expression: Expression) -> str:
     """The canonical text of a tree, without recursion."""
     parts: list[str] = []
@@ -43,6 +43,7 @@ def expression_text(expression: Expression) -> str:
     return "".join(parts)
 
 
+@rule("key_text")
 def key_text(path: tuple[str, ...]) -> str:
     """A key as it stands in a filter text, each segment quoted only when it has to be.
 

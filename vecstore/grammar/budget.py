@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from vecstore.filter.ast import Expression
-from vecstore.filter.limits import TOO_MANY, TOO_MANY_VALUES, Limits, check_tree, limit_error
-from vecstore.filter.span import Span
+from vecstore.filter.limits import TOO_MANY, TOO_MANY_VALUES, Limits, limit_error
+from vecstore.filter.tree import Expression, Span, check_tree
 from vecstore.grammar.lexer import Token
 
 _TOO_LONG = "the filter text is longer than {} characters"

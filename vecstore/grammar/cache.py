@@ -7,8 +7,7 @@ import threading
 from collections.abc import Hashable
 from sys import getsizeof
 
-from vecstore.filter.ast import Expression
-from vecstore.filter.op import LOGICAL, NULL_TESTS
+from vecstore.filter.tree import LOGICAL, NULL_TESTS, Expression
 
 MAX_ENTRIES = 1_024
 MAX_BYTES = 16 * 1_024 * 1_024

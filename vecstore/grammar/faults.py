@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from vecstore.errors import FilterSyntaxError
-from vecstore.filter.span import Span
+from vecstore.filter.tree import Span
 
 # How often, and how many characters in all, corrected texts are read for one error.
 MOST_READINGS = 16

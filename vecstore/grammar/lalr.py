@@ -14,7 +14,7 @@ from lark import Token as LarkToken
 from lark.exceptions import UnexpectedToken
 from lark.lexer import PatternStr
 
-from vecstore.filter.op import Op
+from vecstore.filter.tree import Op
 from vecstore.grammar.budget import Budget
 from vecstore.grammar.lexer import END, STRANGER, Scanner, Terminal, Token
 from vecstore.grammar.meaning import GROUP, LIST, SYMBOLS, Raw, RawList, RawScalar

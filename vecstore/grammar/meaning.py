@@ -10,9 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from vecstore.errors import FilterTypeError
-from vecstore.filter.ast import Expression, Key, Value, trusted
-from vecstore.filter.op import LOGICAL, Op, literal_fault
-from vecstore.filter.span import Span
+from vecstore.filter.tree import LOGICAL, Expression, Key, Op, Span, Value, literal_fault, trusted
 from vecstore.filter.values import UnusableValue, check_segment
 from vecstore.grammar.faults import Advice, Edit, Fault
 from vecstore.grammar.lexer import Token

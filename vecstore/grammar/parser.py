@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-from vecstore.filter.ast import Expression, Group
 from vecstore.filter.limits import DEFAULT_LIMITS, Limits, checked_limits
+from vecstore.filter.tree import Expression, Group
 from vecstore.grammar.cache import TreeCache
 
 _trees = TreeCache()

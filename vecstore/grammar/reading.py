@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from vecstore.errors import FilterLimitError
-from vecstore.filter.ast import Expression
 from vecstore.filter.limits import Limits
+from vecstore.filter.tree import Expression
 from vecstore.grammar.budget import Budget, check_length
 from vecstore.grammar.explain import explained
 from vecstore.grammar.faults import Fault, syntax_error

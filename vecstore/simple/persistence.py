@@ -22,10 +22,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from vecstore.capabilities import METRICS, Metric
 from vecstore.document import checked_id, checked_metadata, checked_text, shown_id
 from vecstore.errors import DocumentError, StoreFileError
 from vecstore.simple.table import Snapshot
+from vecstore.store.capabilities import METRICS, Metric
 from vecstore.vectors import Matrix, VectorFault, first_not_finite, to_vector
 
 FORMAT = "vecstore-simple"

@@ -10,17 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 import numpy as np
 
 from vecstore import process
-from vecstore.calls import Batch, Selection
-from vecstore.capabilities import Metric, StoreCapabilities
-from vecstore.conflicts import duplicates_error
 from vecstore.document import Document, stored_document
 from vecstore.embedding import BatchingStrategy, EmbedderInput, check_dimension
 from vecstore.errors import StoreFileError
-from vecstore.filter.ast import Expression
 from vecstore.filter.evaluate import stored_matcher
-from vecstore.hooks import changed
-from vecstore.operations import CommonOptions
-from vecstore.scope import id_outside
+from vecstore.filter.tree import Expression
 from vecstore.simple.files import (
     Source,
     Target,
@@ -33,11 +27,13 @@ from vecstore.simple.locks import FileOwner, remove_left_over
 from vecstore.simple.persistence import Contents, decoded, encoded
 from vecstore.simple.scoring import best, scores
 from vecstore.simple.table import Rows, Snapshot, Table
-from vecstore.store import VectorStore
+from vecstore.store.backend import Batch, Selection, changed, duplicates_error, id_outside
+from vecstore.store.base import CommonOptions, VectorStore
+from vecstore.store.capabilities import Metric, StoreCapabilities
 from vecstore.vectors import Matrix, Vector, first_zero
 
 if TYPE_CHECKING:
-    from vecstore.opening import StoreURL
+    from vecstore.store.url import StoreURL
 
 
 class SimpleVectorStore(VectorStore):

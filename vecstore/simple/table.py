@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vecstore.capabilities import Metric
+from vecstore.store.capabilities import Metric
 from vecstore.vectors import Matrix
 
 Rows = NDArray[np.intp]

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from itertools import combinations as pairs_of
 from typing import Any, Final
 
-from vecstore.filter.ast import Expression, Key, Op, Value
 from vecstore.filter.convert import Capabilities
-from vecstore.filter.op import LOGICAL, MEMBERSHIPS, NULL_TESTS
+from vecstore.filter.tree import LOGICAL, MEMBERSHIPS, NULL_TESTS, Expression, Key, Op, Value
 from vecstore.filter.values import Kind, Scalar, kind_of
 from vecstore.testing.rows import Documents
 from vecstore.testing.samples import (

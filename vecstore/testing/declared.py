@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from vecstore.filter.ast import Expression
 from vecstore.filter.convert import Capabilities
-from vecstore.filter.op import LOGICAL, MEMBERSHIPS, NULL_TESTS, ORDERINGS
+from vecstore.filter.tree import LOGICAL, MEMBERSHIPS, NULL_TESTS, ORDERINGS, Expression
 from vecstore.filter.values import Kind, kind_of
 
 Kinds = Callable[[Expression], Collection[Kind] | None]

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from vecstore.dialects.base import Dialect
 from vecstore.dialects.registry import get_dialect
-from vecstore.filter.ast import Expression
 from vecstore.filter.convert import Compiled
-from vecstore.filter.op import Op
+from vecstore.filter.tree import Expression, Op
 from vecstore.grammar.parser import parse
 from vecstore.testing import cases
 from vecstore.testing.examiner import Deviation, Examiner

@@ -8,9 +8,9 @@ from typing import Any
 
 from vecstore.dialects.base import Dialect
 from vecstore.errors import FilterError, UnsupportedFilterError
-from vecstore.filter.ast import Expression
 from vecstore.filter.convert import Compiled
 from vecstore.filter.normalize import simplify
+from vecstore.filter.tree import Expression
 from vecstore.testing.cases import representative_atoms
 from vecstore.testing.declared import atom_refusal, tree_refusal
 from vecstore.testing.random_cases import RandomCases

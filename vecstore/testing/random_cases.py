@@ -7,9 +7,17 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from vecstore.filter.ast import Expression, Key, Op, Value
 from vecstore.filter.normalize import NEGATION
-from vecstore.filter.op import LOGICAL, MEMBERSHIPS, NULL_TESTS, ORDERINGS
+from vecstore.filter.tree import (
+    LOGICAL,
+    MEMBERSHIPS,
+    NULL_TESTS,
+    ORDERINGS,
+    Expression,
+    Key,
+    Op,
+    Value,
+)
 from vecstore.filter.values import Scalar, kind_of
 from vecstore.testing.rows import ANYTHING, Domain
 from vecstore.testing.samples import (

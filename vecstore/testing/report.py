@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from vecstore.filter.ast import Expression
+from vecstore.filter.tree import Expression
 
 _WIDEST = 2_000
 _VERDICTS = {True: "TRUE", False: "FALSE", None: "UNKNOWN"}

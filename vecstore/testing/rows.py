@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from vecstore.dialects.base import as_expression
-from vecstore.filter.ast import Expression
+from vecstore.filter.tree import Expression
 from vecstore.filter.values import Kind, kind_of
 from vecstore.testing.samples import LISTS, OBJECTS, ODD_KEYS, ODD_PATHS, SCALARS
 

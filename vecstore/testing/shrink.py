@@ -6,9 +6,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from vecstore.filter.ast import Expression, Key, Value
 from vecstore.filter.normalize import NEGATION
-from vecstore.filter.op import LOGICAL, NULL_TESTS, Op
+from vecstore.filter.tree import LOGICAL, NULL_TESTS, Expression, Key, Op, Value
 from vecstore.filter.values import Scalar
 
 Document = dict[str, Any]

@@ -6,10 +6,9 @@ from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
-from vecstore.filter.ast import Expression, Key, Op, Value
 from vecstore.filter.convert import Capabilities
 from vecstore.filter.normalize import NEGATION
-from vecstore.filter.op import LOGICAL, MEMBERSHIPS, NULL_TESTS
+from vecstore.filter.tree import LOGICAL, MEMBERSHIPS, NULL_TESTS, Expression, Key, Op, Value
 from vecstore.filter.values import RESERVED_PREFIX, Kind, Scalar
 from vecstore.testing.declared import atom_refusal
 from vecstore.testing.rows import ANYTHING, Domain

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from vecstore import StoreCapabilities
-from vecstore.hooks import StoreHooks
+from vecstore.store.backend import StoreHooks
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "write-a-store.md").read_text("utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)

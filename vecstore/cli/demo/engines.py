@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from vecstore.store import VectorStore
+    from vecstore.store.base import VectorStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Engine:
     @contextmanager
     def opened(self, dimension: int | None) -> Iterator[VectorStore]:
         """An empty store in a temporary folder, which goes with everything in it."""
-        from vecstore.opening import open_store
+        from vecstore.store.url import open_store
 
         with (
             _terminated_like_interrupted(),

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from vecstore.document import Document
-    from vecstore.store import VectorStore
+    from vecstore.store.base import VectorStore
 
 SCORE_TOLERANCE = 1e-4
 """How far the scores of one document may differ between two engines."""

@@ -6,7 +6,7 @@ from typing import Final
 
 from vecstore.dialects.milvus.expression import ADDRESSABLE
 from vecstore.filter.convert import ALL_LITERALS, SAFE_DOUBLE, Capabilities, KeyRule, Refusal
-from vecstore.filter.op import NULL_TESTS, ORDERINGS, Op
+from vecstore.filter.tree import NULL_TESTS, ORDERINGS, Op
 from vecstore.filter.values import Kind
 
 # Servers may stop at 100 nested parentheses, milvus-lite at some 120. A level takes one pair, and

@@ -28,13 +28,12 @@ from vecstore.dialects.milvus.expression import (
 from vecstore.dialects.milvus.layout import METADATA, MISREAD
 from vecstore.dialects.tokens import kind_token, presence_token, value_token
 from vecstore.errors import ConfigurationError
-from vecstore.filter.ast import Expression
 from vecstore.filter.convert import (
     SAFE_DOUBLE,
     Capabilities,
     Compiled,
 )
-from vecstore.filter.op import ORDERINGS, Op
+from vecstore.filter.tree import ORDERINGS, Expression, Op
 from vecstore.filter.values import MAX_METADATA_DEPTH, Kind, Scalar, kind_of
 
 _SYMBOLS = {Op.EQ: "==", Op.GT: ">", Op.GTE: ">=", Op.LT: "<", Op.LTE: "<="}

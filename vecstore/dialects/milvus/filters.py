@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from vecstore.errors import DocumentError
-from vecstore.filter.ast import Expression, trusted
 from vecstore.filter.convert import Compiled
 from vecstore.filter.evaluate import Evaluator
 from vecstore.filter.normalize import simplify
-from vecstore.filter.op import LOGICAL, NULL_TESTS, Op
+from vecstore.filter.tree import LOGICAL, NULL_TESTS, Expression, Op, trusted
 
 ASKED: Final = 48
 """Literals that milvus-lite is asked at most: about as many cost as much as reading a row."""

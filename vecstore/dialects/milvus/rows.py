@@ -19,7 +19,7 @@ from vecstore.dialects.milvus.layout import (
 from vecstore.document import Document, stored_document
 from vecstore.errors import BackendError
 from vecstore.filter.convert import Compiled
-from vecstore.foreign import ForeignRecords, fault_of
+from vecstore.store.foreign import ForeignRecords, fault_of
 
 MAX_REQUEST_BYTES: Final = 48 * 2**20
 """Of one write: a server takes 64 MiB."""

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from vecstore.capabilities import Metric
 from vecstore.dialects.milvus.client import Calls
 from vecstore.dialects.milvus.layout import (
     LAYOUT_VERSION,
@@ -19,6 +18,7 @@ from vecstore.dialects.milvus.layout import (
     FieldLayout,
 )
 from vecstore.errors import ConfigurationError, SchemaMismatchError
+from vecstore.store.capabilities import Metric
 
 METRICS: Final[dict[Metric, str]] = {"cosine": "COSINE", "dot": "IP", "euclidean": "L2"}
 

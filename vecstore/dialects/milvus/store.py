@@ -8,9 +8,6 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Unpack
 
-from vecstore.calls import Batch, Selection
-from vecstore.capabilities import Metric, StoreCapabilities
-from vecstore.conflicts import duplicates_error
 from vecstore.dialects.milvus.client import Calls
 from vecstore.dialects.milvus.dialect import Milvus
 from vecstore.dialects.milvus.expression import keys_filter
@@ -42,16 +39,15 @@ from vecstore.errors import (
     DocumentError,
     SchemaMismatchError,
 )
-from vecstore.filter.ast import Expression
 from vecstore.filter.convert import Compiled
-from vecstore.foreign import ForeignRecords
-from vecstore.hooks import changed
-from vecstore.lengths import LONGEST_IN_FLOAT32, SHORTEST_IN_FLOAT32
-from vecstore.observation import Place
-from vecstore.opening import StoreURL
-from vecstore.operations import CommonOptions
-from vecstore.store import VectorStore
-from vecstore.ties import top_with_ties
+from vecstore.filter.tree import Expression
+from vecstore.store.backend import Batch, Place, Selection, changed, duplicates_error
+from vecstore.store.base import CommonOptions, VectorStore
+from vecstore.store.capabilities import Metric, StoreCapabilities
+from vecstore.store.foreign import ForeignRecords
+from vecstore.store.limits import LONGEST_IN_FLOAT32, SHORTEST_IN_FLOAT32
+from vecstore.store.ranking import top_with_ties
+from vecstore.store.url import StoreURL
 
 if TYPE_CHECKING:
     from pymilvus import MilvusClient
@@ -518,7 +514,7 @@ class MilvusStore(VectorStore):
     def _changed(
         self, row: Mapping[str, Any], set: dict[str, Any], unset: tuple[str, ...]
     ) -> dict[str, Any]:
-        from vecstore.ingest import RecordLimits
+        from vecstore.store.limits import RecordLimits
 
         document_id, _, metadata = self._layout.read(row)
         metadata = changed(metadata, set, unset)

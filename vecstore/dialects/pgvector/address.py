@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from vecstore.errors import BackendNotInstalledError, ConfigurationError
 from vecstore.installing import install_line
-from vecstore.opening import StoreURL
+from vecstore.store.url import StoreURL
 
 
 def _flag(text: str) -> bool:

@@ -18,8 +18,8 @@ from vecstore.dialects.pgvector.membership import MOST_CONTAINED, among_texts
 from vecstore.dialects.pgvector.sql import Bound, SqlPart
 from vecstore.errors import ConfigurationError
 from vecstore.filter.keys import read_key
-from vecstore.filter.op import Op
 from vecstore.filter.text import key_text
+from vecstore.filter.tree import Op
 from vecstore.filter.values import Kind, Scalar, UnusableValue, kind_of
 
 INT64: Final = (-(2**63), 2**63 - 1)

@@ -12,10 +12,9 @@ from vecstore.dialects.pgvector.layout import encode_json, nested
 from vecstore.dialects.pgvector.membership import MOST_CONTAINED, MOST_WITHOUT_INDEX, among
 from vecstore.dialects.pgvector.sql import Bound, SqlPart, joined, quoted
 from vecstore.errors import ConfigurationError
-from vecstore.filter.ast import Expression
 from vecstore.filter.convert import Capabilities, Compiled
 from vecstore.filter.normalize import fold_empty_list
-from vecstore.filter.op import NULL_TESTS, Op
+from vecstore.filter.tree import NULL_TESTS, Expression, Op
 
 ParamStyle = Literal["pyformat", "format", "named", "numeric_dollar"]
 

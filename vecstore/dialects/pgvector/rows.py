@@ -9,11 +9,11 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from vecstore.capabilities import IdCharset
 from vecstore.dialects.pgvector.columns import INT64
 from vecstore.dialects.pgvector.wire import from_wire
 from vecstore.document import Document, stored_document
-from vecstore.foreign import ForeignRecords, fault_of
+from vecstore.store.capabilities import IdCharset
+from vecstore.store.foreign import ForeignRecords, fault_of
 
 if TYPE_CHECKING:
     from vecstore.vectors import Vector

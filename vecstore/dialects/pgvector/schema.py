@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from vecstore.capabilities import IdCharset, Metric
 from vecstore.dialects.pgvector.columns import Column
 from vecstore.dialects.pgvector.failures import missing_extension
 from vecstore.dialects.pgvector.sql import quoted
 from vecstore.errors import ConfigurationError, DimensionMismatchError, SchemaMismatchError
+from vecstore.store.capabilities import IdCharset, Metric
 
 if TYPE_CHECKING:
     from psycopg import Cursor, sql

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from vecstore.capabilities import IdCharset, OnConflict
 from vecstore.dialects.pgvector.schema import OPERATORS, TableFacts, TableSpec
 from vecstore.dialects.pgvector.sql import quoted
+from vecstore.store.capabilities import IdCharset, OnConflict
 
 MOST_ROWS: Final = 2**60
 """More than any table has, and within what a LIMIT can say, four times over."""

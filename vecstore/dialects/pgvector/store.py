@@ -6,9 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
-from vecstore.calls import Batch, Selection
-from vecstore.capabilities import Metric, StoreCapabilities
-from vecstore.conflicts import duplicates_error
 from vecstore.dialects.pgvector.address import LIBPQ_OPTIONS, URL_OPTIONS, connection_string
 from vecstore.dialects.pgvector.columns import Column, read_columns
 from vecstore.dialects.pgvector.connection import Connections, Row
@@ -33,22 +30,21 @@ from vecstore.errors import (
     DocumentError,
     SchemaMismatchError,
 )
-from vecstore.filter.ast import Expression
 from vecstore.filter.convert import Compiled
 from vecstore.filter.text import key_text
-from vecstore.foreign import ForeignRecords
-from vecstore.lengths import (
+from vecstore.filter.tree import Expression
+from vecstore.store.backend import Batch, Place, Selection, duplicates_error, id_outside
+from vecstore.store.base import CommonOptions, VectorStore
+from vecstore.store.capabilities import Metric, StoreCapabilities
+from vecstore.store.foreign import ForeignRecords
+from vecstore.store.limits import (
     LONGEST_IN_FLOAT16,
     LONGEST_IN_FLOAT32,
     SHORTEST_IN_FLOAT16,
     SHORTEST_IN_FLOAT32,
     LengthLimits,
 )
-from vecstore.observation import Place
-from vecstore.opening import StoreURL
-from vecstore.operations import CommonOptions
-from vecstore.scope import id_outside
-from vecstore.store import VectorStore
+from vecstore.store.url import StoreURL
 
 if TYPE_CHECKING:
     from psycopg import Cursor

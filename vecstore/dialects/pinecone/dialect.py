@@ -10,7 +10,6 @@ from vecstore.dialects.base import Dialect
 from vecstore.dialects.pinecone.layout import TOKENS, number_field
 from vecstore.dialects.tokens import DOCUMENT_TOKEN, presence_token, value_token
 from vecstore.errors import ConfigurationError
-from vecstore.filter.ast import Expression
 from vecstore.filter.convert import (
     ALL_LITERALS,
     SAFE_DOUBLE,
@@ -19,7 +18,7 @@ from vecstore.filter.convert import (
     KeyRule,
     Refusal,
 )
-from vecstore.filter.op import ORDERINGS, Op
+from vecstore.filter.tree import ORDERINGS, Expression, Op
 from vecstore.filter.values import Kind, Scalar, kind_of
 
 Layout = Literal["exact", "plain"]

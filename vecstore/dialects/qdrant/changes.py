@@ -12,7 +12,7 @@ from typing import Any
 
 from vecstore.dialects.qdrant.dialect import encode_key, is_addressable
 from vecstore.dialects.qdrant.layout import PayloadLayout
-from vecstore.hooks import changed
+from vecstore.store.backend import changed
 
 
 def payload_operations(

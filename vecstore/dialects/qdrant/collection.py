@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, Literal
 
-from vecstore.capabilities import Metric
 from vecstore.dialects.qdrant.client import Calls
 from vecstore.dialects.qdrant.dialect import Qdrant, encode_key
 from vecstore.dialects.qdrant.layout import PayloadLayout, as_path
 from vecstore.errors import ConfigurationError, SchemaMismatchError
+from vecstore.store.capabilities import Metric
 
 UNNAMED: Final = ""
 """What the engine itself calls the vector that has no name."""

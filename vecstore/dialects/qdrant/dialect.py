@@ -13,7 +13,6 @@ from vecstore.dialects.base import Dialect
 from vecstore.dialects.qdrant.floats import DIGITS, REMEDY, keeps_float
 from vecstore.dialects.qdrant.layout import as_path, is_timestamp
 from vecstore.errors import ConfigurationError
-from vecstore.filter.ast import Expression
 from vecstore.filter.convert import (
     ALL_LITERALS,
     SAFE_DOUBLE,
@@ -24,7 +23,7 @@ from vecstore.filter.convert import (
     Refusal,
 )
 from vecstore.filter.normalize import fold_empty_list
-from vecstore.filter.op import NULL_TESTS, ORDERINGS, Op
+from vecstore.filter.tree import NULL_TESTS, ORDERINGS, Expression, Op
 from vecstore.filter.values import Kind, Scalar, kind_of
 
 Condition = dict[str, Any]

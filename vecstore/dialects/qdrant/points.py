@@ -15,8 +15,8 @@ from vecstore.dialects.qdrant.layout import OWN, PayloadLayout, point_id
 from vecstore.dialects.qdrant.models import filter_model
 from vecstore.document import Document, stored_document
 from vecstore.filter.convert import Compiled
-from vecstore.foreign import ForeignRecords, fault_of
-from vecstore.ingest import is_uuid_or_number
+from vecstore.store.foreign import ForeignRecords, fault_of
+from vecstore.store.limits import is_uuid_or_number
 
 if TYPE_CHECKING:
     from vecstore.vectors import Vector

@@ -10,9 +10,6 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
-from vecstore.calls import Batch, Selection
-from vecstore.capabilities import Metric, StoreCapabilities
-from vecstore.conflicts import duplicates_error
 from vecstore.dialects.qdrant.changes import payload_operations
 from vecstore.dialects.qdrant.client import Calls
 from vecstore.dialects.qdrant.collection import (
@@ -42,17 +39,15 @@ from vecstore.errors import (
     ConfigurationError,
     SchemaMismatchError,
 )
-from vecstore.filter.ast import Expression
 from vecstore.filter.convert import Compiled
-from vecstore.filter.op import LOGICAL
-from vecstore.foreign import ForeignRecords
-from vecstore.lengths import LONGEST_IN_FLOAT32, SHORTEST_IN_FLOAT32
-from vecstore.observation import Place
-from vecstore.opening import StoreURL
-from vecstore.operations import CommonOptions
-from vecstore.scope import id_outside
-from vecstore.store import VectorStore
-from vecstore.ties import top_with_ties
+from vecstore.filter.tree import LOGICAL, Expression
+from vecstore.store.backend import Batch, Place, Selection, duplicates_error, id_outside
+from vecstore.store.base import CommonOptions, VectorStore
+from vecstore.store.capabilities import Metric, StoreCapabilities
+from vecstore.store.foreign import ForeignRecords
+from vecstore.store.limits import LONGEST_IN_FLOAT32, SHORTEST_IN_FLOAT32
+from vecstore.store.ranking import top_with_ties
+from vecstore.store.url import StoreURL
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient

@@ -21,7 +21,6 @@ from vecstore.dialects.weaviate.layout import (
 )
 from vecstore.dialects.weaviate.where import Compound, Condition, Joint, Operand
 from vecstore.errors import ConfigurationError
-from vecstore.filter.ast import Expression
 from vecstore.filter.convert import (
     ALL_LITERALS,
     NO_QUERY,
@@ -32,7 +31,7 @@ from vecstore.filter.convert import (
 )
 from vecstore.filter.keys import read_key
 from vecstore.filter.normalize import fold_empty_list
-from vecstore.filter.op import NULL_TESTS, ORDERINGS, Op
+from vecstore.filter.tree import NULL_TESTS, ORDERINGS, Expression, Op
 from vecstore.filter.values import Kind, Scalar, UnusableValue, kind_of, literal_key
 
 Layout = Literal["exact", "plain"]

@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vecstore.calls import Batch
-from vecstore.capabilities import OnConflict
 from vecstore.document import Document, stored_document
 from vecstore.embedding import CountBatching, TokenBatching
 from vecstore.errors import (
@@ -21,7 +19,9 @@ from vecstore.errors import (
     DocumentError,
     DuplicateDocumentError,
 )
-from vecstore.store import VectorStore
+from vecstore.store.backend import Batch
+from vecstore.store.base import VectorStore
+from vecstore.store.capabilities import OnConflict
 from vecstore.testing.store_suite.base import StoreSuiteBase
 from vecstore.testing.store_suite.embedders import DIMENSION, TextEmbedder, vector_of
 

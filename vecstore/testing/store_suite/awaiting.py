@@ -12,7 +12,7 @@ import pytest
 from vecstore.embedding import CountBatching
 from vecstore.errors import StoreClosedError
 from vecstore.filter.builder import F
-from vecstore.store import VectorStore
+from vecstore.store.base import VectorStore
 from vecstore.testing.store_suite.base import StoreSuiteBase
 from vecstore.testing.store_suite.embedders import TextEmbedder
 

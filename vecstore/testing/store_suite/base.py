@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
-from vecstore.capabilities import Metric, StoreCapabilities
 from vecstore.dialects.base import Dialect
 from vecstore.dialects.registry import get_dialect
 from vecstore.document import Document
-from vecstore.filter.ast import Expression
-from vecstore.store import VectorStore
+from vecstore.filter.tree import Expression
+from vecstore.store.base import VectorStore
+from vecstore.store.capabilities import Metric, StoreCapabilities
 from vecstore.testing.examiner import Deviation, Examiner
 from vecstore.testing.random_cases import RandomCases
 from vecstore.testing.rows import Domain, oracle_rows

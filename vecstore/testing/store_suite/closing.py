@@ -12,7 +12,7 @@ import pytest
 
 from vecstore.document import Document
 from vecstore.errors import BackendError, StoreClosedError, VecstoreError
-from vecstore.store import VectorStore
+from vecstore.store.base import VectorStore
 from vecstore.testing.store_suite.base import StoreSuiteBase
 from vecstore.testing.store_suite.embedders import vector_of
 from vecstore.testing.store_suite.hooks import HOOKS

@@ -8,7 +8,7 @@ import pytest
 
 from vecstore.errors import DimensionMismatchError
 from vecstore.filter.builder import F
-from vecstore.store import VectorStore
+from vecstore.store.base import VectorStore
 from vecstore.testing.samples import HOSTILE_TEXTS
 from vecstore.testing.store_suite.base import StoreSuiteBase
 from vecstore.testing.store_suite.embedders import DIMENSION, vector_of

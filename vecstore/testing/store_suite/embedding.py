@@ -15,7 +15,7 @@ from vecstore.errors import (
     EmbeddingError,
     VecstoreError,
 )
-from vecstore.store import VectorStore
+from vecstore.store.base import VectorStore
 from vecstore.testing.store_suite.base import StoreSuiteBase
 from vecstore.testing.store_suite.embedders import (
     DIMENSION,

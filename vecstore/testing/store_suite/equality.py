@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from vecstore.capabilities import StoreCapabilities
+from vecstore.store.capabilities import StoreCapabilities
 
 
 def with_types(value: Any) -> Any:

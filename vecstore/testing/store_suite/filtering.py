@@ -10,11 +10,11 @@ import pytest
 
 from vecstore.document import Document
 from vecstore.errors import FilterError, FilterSyntaxError, UnsupportedFilterError
-from vecstore.filter.ast import Expression, Group, Key, Op, Value
 from vecstore.filter.builder import F
 from vecstore.filter.normalize import simplify
-from vecstore.request import SearchRequest
-from vecstore.store import VectorStore
+from vecstore.filter.tree import Expression, Group, Key, Op, Value
+from vecstore.store.arguments import SearchRequest
+from vecstore.store.base import VectorStore
 from vecstore.testing import cases
 from vecstore.testing.report import summary, verdict
 from vecstore.testing.rows import oracle

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from vecstore.foreign import ForeignRecordWarning
+from vecstore.store.foreign import ForeignRecordWarning
 from vecstore.testing.store_suite.base import DAMAGES, StoreSuiteBase
 from vecstore.testing.store_suite.embedders import vector_of
 

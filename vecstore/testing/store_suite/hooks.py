@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from vecstore.store import VectorStore
+from vecstore.store.base import VectorStore
 
 HOOKS = (
     "_add",

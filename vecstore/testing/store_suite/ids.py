@@ -6,8 +6,8 @@ import pytest
 
 from vecstore.document import Document
 from vecstore.errors import DocumentError
-from vecstore.ingest import is_uuid_or_number
-from vecstore.store import VectorStore
+from vecstore.store.base import VectorStore
+from vecstore.store.limits import is_uuid_or_number
 from vecstore.testing.samples import HOSTILE_TEXTS
 from vecstore.testing.store_suite.base import StoreSuiteBase
 from vecstore.testing.store_suite.embedders import vector_of

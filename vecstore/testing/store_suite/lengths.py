@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vecstore.capabilities import METRICS, Metric, StoreCapabilities
 from vecstore.document import Document
 from vecstore.errors import DocumentError, EmbeddingError
+from vecstore.store.capabilities import METRICS, Metric, StoreCapabilities
 from vecstore.testing.store_suite.base import StoreSuiteBase
 from vecstore.testing.store_suite.embedders import DIMENSION, vector_of
 from vecstore.testing.store_suite.ranking import TOLERANCE, reference_scores

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from vecstore.errors import ConfigurationError, StoreClosedError
-from vecstore.store import VectorStore
+from vecstore.store.base import VectorStore
 from vecstore.testing.store_suite.base import StoreSuiteBase
 from vecstore.testing.store_suite.embedders import TextEmbedder, vector_of
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vecstore.calls import Batch, Selection
-from vecstore.capabilities import METRICS, StoreCapabilities
 from vecstore.document import Document
 from vecstore.errors import ConfigurationError, DimensionMismatchError, DocumentError
-from vecstore.filter.ast import Expression
 from vecstore.filter.builder import F
-from vecstore.store import VectorStore
+from vecstore.filter.tree import Expression
+from vecstore.store.backend import Batch, Selection
+from vecstore.store.base import VectorStore
+from vecstore.store.capabilities import METRICS, StoreCapabilities
 from vecstore.testing.store_suite.base import StoreSuiteBase
 from vecstore.testing.store_suite.embedders import TextEmbedder, vector_of
 from vecstore.testing.store_suite.metadata import metadata_bytes

@@ -10,9 +10,9 @@ import pytest
 
 from vecstore.document import Document
 from vecstore.errors import DuplicateDocumentError
-from vecstore.filter.ast import Expression
 from vecstore.filter.normalize import simplify
-from vecstore.store import VectorStore
+from vecstore.filter.tree import Expression
+from vecstore.store.base import VectorStore
 from vecstore.testing.random_cases import RandomCases
 from vecstore.testing.rows import oracle
 from vecstore.testing.store_suite.base import StoreSuiteBase

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from vecstore.document import Document
 from vecstore.errors import DocumentError
-from vecstore.store import VectorStore
+from vecstore.store.base import VectorStore
 from vecstore.testing.samples import LISTS, OBJECTS, ODD_KEYS, ODD_PATHS, SCALARS
 from vecstore.testing.store_suite.base import Library, StoreSuiteBase
 from vecstore.testing.store_suite.embedders import vector_of

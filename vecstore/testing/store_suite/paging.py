@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from vecstore.document import Document
-from vecstore.ranking import THRESHOLD_SLACK
-from vecstore.request import SearchRequest
-from vecstore.store import VectorStore
+from vecstore.store.arguments import SearchRequest
+from vecstore.store.base import VectorStore
+from vecstore.store.ranking import THRESHOLD_SLACK
 from vecstore.testing.store_suite.base import StoreSuiteBase
 from vecstore.testing.store_suite.embedders import vector_of
 from vecstore.testing.store_suite.ranking import check_same_results, ids_of

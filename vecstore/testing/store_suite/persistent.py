@@ -14,7 +14,7 @@ from vecstore.errors import (
     StoreClosedError,
     StoreFileError,
 )
-from vecstore.store import VectorStore
+from vecstore.store.base import VectorStore
 from vecstore.testing.rows import oracle_rows
 from vecstore.testing.store_suite.base import StoreSuiteBase
 from vecstore.testing.store_suite.embedders import DIMENSION, TextEmbedder, vector_of

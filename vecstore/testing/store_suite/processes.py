@@ -9,7 +9,7 @@ from typing import ClassVar
 import pytest
 
 from vecstore.errors import BackendError, StoreClosedError
-from vecstore.store import VectorStore
+from vecstore.store.base import VectorStore
 from vecstore.testing.store_suite.base import StoreSuiteBase
 from vecstore.testing.store_suite.children import can_fork, in_a_child
 from vecstore.testing.store_suite.embedders import TextEmbedder, vector_of

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vecstore.capabilities import Metric
 from vecstore.document import Document
+from vecstore.store.capabilities import Metric
 
 TOLERANCE = 1e-4
 """How far a score may be from the exact one, relative to the exact one where that is above 1."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from vecstore.store import VectorStore
+from vecstore.store.base import VectorStore
 from vecstore.testing.store_suite.base import StoreSuiteBase
 from vecstore.testing.store_suite.embedders import vector_of
 from vecstore.testing.store_suite.ranking import ids_of

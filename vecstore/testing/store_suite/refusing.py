@@ -13,8 +13,8 @@ from vecstore.document import Document
 from vecstore.embedding import CountBatching
 from vecstore.errors import DimensionMismatchError, EmbeddingError, ScopeError, VecstoreError
 from vecstore.filter.builder import F
-from vecstore.refusals import SkippedDocumentsWarning
-from vecstore.store import VectorStore
+from vecstore.store.adding import SkippedDocumentsWarning
+from vecstore.store.base import VectorStore
 from vecstore.testing.store_suite.base import StoreSuiteBase
 from vecstore.testing.store_suite.embedders import DIMENSION, TextEmbedder, vector_of
 

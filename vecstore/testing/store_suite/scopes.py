@@ -13,7 +13,7 @@ from vecstore.document import Document
 from vecstore.errors import DuplicateDocumentError, ScopeError, StoreClosedError
 from vecstore.filter.builder import F
 from vecstore.grammar.parser import parse
-from vecstore.store import VectorStore
+from vecstore.store.base import VectorStore
 from vecstore.testing.store_suite.adding import MODES
 from vecstore.testing.store_suite.base import StoreSuiteBase
 from vecstore.testing.store_suite.embedders import TextEmbedder, vector_of

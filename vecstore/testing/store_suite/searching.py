@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vecstore.capabilities import METRICS, Metric
 from vecstore.document import Document
 from vecstore.errors import ConfigurationError, DimensionMismatchError
 from vecstore.filter.builder import F
-from vecstore.ranking import THRESHOLD_SLACK
-from vecstore.request import SearchRequest
-from vecstore.store import VectorStore
+from vecstore.store.arguments import SearchRequest
+from vecstore.store.base import VectorStore
+from vecstore.store.capabilities import METRICS, Metric
+from vecstore.store.ranking import THRESHOLD_SLACK
 from vecstore.testing.store_suite.base import StoreSuiteBase
 from vecstore.testing.store_suite.embedders import DIMENSION, TextEmbedder, vector_of
 from vecstore.testing.store_suite.ranking import (

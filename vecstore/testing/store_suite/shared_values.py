@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from vecstore.errors import ScopeError
-from vecstore.filter.ast import Expression
 from vecstore.filter.builder import F
-from vecstore.store import VectorStore
+from vecstore.filter.tree import Expression
+from vecstore.store.base import VectorStore
 from vecstore.testing.store_suite.base import StoreSuiteBase
 
 _T, _N = F.tenant, F.group.name

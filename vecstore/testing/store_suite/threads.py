@@ -13,7 +13,7 @@ import pytest
 
 from vecstore.document import Document
 from vecstore.errors import DuplicateDocumentError
-from vecstore.store import VectorStore
+from vecstore.store.base import VectorStore
 from vecstore.testing.store_suite.base import StoreSuiteBase
 from vecstore.testing.store_suite.embedders import DIMENSION, vector_of
 from vecstore.testing.store_suite.sizes import sized

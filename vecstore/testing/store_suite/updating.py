@@ -9,7 +9,7 @@ import pytest
 
 from vecstore.document import Document
 from vecstore.errors import DocumentError
-from vecstore.store import VectorStore
+from vecstore.store.base import VectorStore
 from vecstore.testing.samples import HOSTILE_TEXTS, LISTS, SCALARS
 from vecstore.testing.store_suite.base import StoreSuiteBase
 from vecstore.testing.store_suite.embedders import vector_of

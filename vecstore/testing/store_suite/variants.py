@@ -10,7 +10,7 @@ from typing import Any
 
 from vecstore.document import Document
 from vecstore.filter.builder import F
-from vecstore.store import VectorStore
+from vecstore.store.base import VectorStore
 from vecstore.testing.store_suite.base import StoreSuiteBase
 from vecstore.testing.store_suite.embedders import vector_of
 

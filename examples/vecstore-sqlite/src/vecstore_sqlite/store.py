@@ -25,12 +25,9 @@ from vecstore import (
     StoreURL,
     VectorStore,
 )
-from vecstore.conflicts import duplicates_error
 from vecstore.document import stored_document
 from vecstore.embedding import check_dimension
-from vecstore.hooks import changed
-from vecstore.observation import Place
-from vecstore.scope import id_outside
+from vecstore.store.backend import Place, changed, duplicates_error, id_outside
 from vecstore_sqlite.dialect import Sqlite
 
 _SETTINGS = "vecstore_settings"

@@ -14,8 +14,8 @@ import pytest
 from opentelemetry import trace
 from opentelemetry.trace import SpanKind, StatusCode
 
-from tests.observation.conftest import Telemetry
 from tests.store.embedders import letters, never
+from tests.store.observation.conftest import Telemetry
 from vecstore import (
     BackendError,
     CountBatching,
@@ -28,7 +28,7 @@ from vecstore import (
     UnsupportedFilterError,
     VectorStore,
 )
-from vecstore.observation.telemetry import open_telemetry
+from vecstore.store.observing import open_telemetry
 
 SPAN_ONLY = {
     "db.vector.query.top_k",
@@ -299,9 +299,9 @@ def test_a_call_through_scopes_is_one_span_and_tells_nothing_of_them(telemetry: 
 def test_content_is_off_and_told_once_when_switched_on(
     telemetry: Telemetry, caplog: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import vecstore.observation.operation
+    import vecstore.store.observing
 
-    monkeypatch.setattr(vecstore.observation.operation, "_warned", False)
+    monkeypatch.setattr(vecstore.store.observing, "_warned", False)
 
     def use(store: VectorStore) -> str:
         store.add([Document("a secret text", id="a")])
@@ -396,7 +396,7 @@ def test_nothing_is_imported_and_nobody_listens_without_an_sdk() -> None:
         "assert type(store.scan()).__name__ == 'generator'\n"
         "assert not [name for name in sys.modules if name.startswith('opentelemetry')]\n"
         "import opentelemetry.trace, opentelemetry.metrics\n"
-        "from vecstore.observation.telemetry import open_telemetry\n"
+        "from vecstore.store.observing import open_telemetry\n"
         "assert not open_telemetry.ready()\n"
         "assert type(store.scan()).__name__ == 'generator'\n"
         "assert 'opentelemetry.sdk' not in sys.modules\n"

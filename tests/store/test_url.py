@@ -23,7 +23,7 @@ from vecstore import (
     plugins,
 )
 from vecstore.installing import install_line
-from vecstore.opening import store_class, store_schemes
+from vecstore.store.url import store_class, store_schemes
 
 DOCUMENT = Document("x", {"n": 1}, id="x", embedding=[1, 2])
 

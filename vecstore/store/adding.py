@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import re
-import uuid
+import sys
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from vecstore.awaited import check_stop, current
-from vecstore.calls import AddCall, Batch, Selection
-from vecstore.capabilities import StoreCapabilities
-from vecstore.conflicts import duplicates_error, repeated_error
+from vecstore.cancelling import check_stop, current
 from vecstore.document import Document, checked_document, settled_metadata, shown_id
 from vecstore.embedding import check_dimension
 from vecstore.errors import (
@@ -23,13 +20,22 @@ from vecstore.errors import (
     ScopeError,
     VecstoreError,
 )
-from vecstore.filter.text import key_text
-from vecstore.lengths import LengthLimits
-from vecstore.refusals import Refusals
-from vecstore.scope import Scope, id_outside
+from vecstore.store.backend import (
+    SHOWN,
+    Batch,
+    Selection,
+    duplicates_error,
+    id_outside,
+    listed,
+    repeated_error,
+)
+from vecstore.store.capabilities import OnError
+from vecstore.store.limits import LengthLimits, RecordLimits
+from vecstore.store.scope import Scope
 
 if TYPE_CHECKING:
-    from vecstore.operations import StoreOperations
+    from vecstore.store.base import VectorStore
+    from vecstore.store.operations import AddCall
     from vecstore.vectors import Matrix
 
 WINDOW = 1_024
@@ -52,10 +58,10 @@ class Prepared:
         self.metadata = metadata
 
 
-class Ingest:
+class Adding:
     """One ``add`` on one store."""
 
-    def __init__(self, store: StoreOperations, call: AddCall) -> None:
+    def __init__(self, store: VectorStore, call: AddCall) -> None:
         self._store = store
         self._call = call
         self._limits = RecordLimits(store.name, store.capabilities)
@@ -426,169 +432,6 @@ class Ingest:
             )
 
 
-class RecordLimits:
-    """The limits that a store declares, checked on documents before anything is written."""
-
-    def __init__(self, name: str, capabilities: StoreCapabilities) -> None:
-        self._name = name
-        self._capabilities = capabilities
-        limits = capabilities
-        self._checks: list[Callable[[Prepared], None]] = []
-        if limits.max_text_bytes is not None:
-            self._checks.append(self._text)
-        if limits.max_id_bytes is not None or limits.id_charset != "any":
-            self._checks.append(self._id)
-        if limits.min_integer is not None or limits.max_integer is not None:
-            self._checks.append(lambda item: self.check_integers(item.metadata, item.id))
-        if not (limits.keeps_null and limits.keeps_empty_list):
-            self._checks.append(self._drop)
-        if limits.max_metadata_bytes is not None:
-            self._checks.append(lambda item: self.check_size(item.metadata, item.id))
-
-    def check(self, item: Prepared) -> None:
-        """Refuse a document past a limit.
-
-        Raises:
-            DocumentError: Naming the document and the limit.
-        """
-        for check in self._checks:
-            check(item)
-
-    def _text(self, item: Prepared) -> None:
-        limit = self._capabilities.max_text_bytes
-        if limit is not None and _passes(item.text, limit):
-            raise DocumentError(
-                f"the text of document {shown_id(item.id)} has {len(item.text.encode()):,} bytes; "
-                f"{self._name} holds at most {limit:,} (max_text_bytes); split it into several "
-                "documents",
-                document_id=item.id,
-            )
-
-    def _id(self, item: Prepared) -> None:
-        limit = self._capabilities.max_id_bytes
-        if limit is not None and _passes(item.id, limit):
-            raise DocumentError(
-                f"the id {shown_id(item.id)} has {len(item.id.encode()):,} bytes; {self._name} "
-                f"holds at most {limit:,} (max_id_bytes)",
-                document_id=item.id,
-            )
-        charset = self._capabilities.id_charset
-        if charset != "any" and not _ID_TESTS[charset](item.id):
-            raise DocumentError(
-                f"the id {shown_id(item.id)} is not {_ID_WORDS[charset]}, which the ids of this "
-                f"{self._name} store are (id_charset)",
-                document_id=item.id,
-            )
-
-    def check_integers(
-        self, metadata: dict[str, Any], document_id: str | None, path: tuple[str, ...] = ()
-    ) -> None:
-        """Refuse an integer that the engine cannot hold exactly."""
-        low, high = self._capabilities.min_integer, self._capabilities.max_integer
-        for name, value in metadata.items():
-            if type(value) is dict:
-                self.check_integers(value, document_id, (*path, name))
-                continue
-            for item in value if type(value) is list else (value,):
-                if type(item) is not int:
-                    continue
-                if (low is not None and item < low) or (high is not None and item > high):
-                    key = key_text((*path, name))
-                    owner = (
-                        "the metadata"
-                        if document_id is None
-                        else f"document {shown_id(document_id)}"
-                    )
-                    bound, limit = (
-                        ("min_integer", low)
-                        if low is not None and item < low
-                        else ("max_integer", high)
-                    )
-                    raise DocumentError(
-                        f"{owner} cannot be stored with the key {key}: the integer is past what "
-                        f"{self._name} holds exactly ({bound} {limit}); store it as text",
-                        document_id=document_id,
-                        key=key,
-                    )
-
-    def kept(self, metadata: dict[str, Any]) -> dict[str, Any]:
-        """The metadata without the nulls and empty lists that the engine would not keep."""
-        limits = self._capabilities
-        kept: dict[str, Any] = {}
-        for name, value in metadata.items():
-            if value is None and not limits.keeps_null:
-                continue
-            if type(value) is list and not value and not limits.keeps_empty_list:
-                continue
-            kept[name] = self.kept(value) if type(value) is dict else value
-        return kept
-
-    def _drop(self, item: Prepared) -> None:
-        item.metadata = self.kept(item.metadata)
-
-    def check_size(self, metadata: dict[str, Any], document_id: str | None) -> None:
-        """Refuse metadata, or new values for it, that are too large by themselves."""
-        limit = self._capabilities.max_metadata_bytes
-        if limit is None:
-            return
-        text = json.dumps(metadata, ensure_ascii=False, separators=(",", ":"))
-        size = len(text.encode("utf-8"))
-        if size > limit:
-            owner = (
-                "the new metadata"
-                if document_id is None
-                else f"the metadata of document {shown_id(document_id)}"
-            )
-            raise DocumentError(
-                f"{owner} has {size:,} bytes as JSON; {self._name} holds at most {limit:,} "
-                "(max_metadata_bytes)",
-                document_id=document_id,
-            )
-
-
-def _is_uuid(id: str) -> bool:
-    try:
-        return str(uuid.UUID(id)) == id
-    except ValueError:
-        return False
-
-
-def _is_integer(id: str) -> bool:
-    return bool(re.fullmatch(r"0|-?[1-9][0-9]{0,18}", id)) and -(2**63) <= int(id) < 2**63
-
-
-def is_uuid_or_number(id: str) -> bool:
-    """Whether an id is a UUID in its canonical form, or an unsigned number of 64 bits.
-
-    Example:
-        >>> [is_uuid_or_number(id) for id in ("7", "07", "18446744073709551616")]
-        [True, False, False]
-    """
-    number = re.fullmatch(r"0|[1-9][0-9]{0,19}", id)
-    return int(id) < 2**64 if number else _is_uuid(id)
-
-
-_ID_TESTS: dict[str, Callable[[str], bool]] = {
-    "ascii": str.isascii,
-    "uuid": _is_uuid,
-    "integer": _is_integer,
-    "uuid_or_number": is_uuid_or_number,
-}
-_ID_WORDS = {
-    "ascii": "ASCII text",
-    "uuid": "a UUID in its canonical form, such as 123e4567-e89b-12d3-a456-426614174000",
-    "integer": "an integer of 64 bits",
-    "uuid_or_number": "a UUID in its canonical form, or a whole number from 0 to 2**64 - 1",
-}
-
-
-def _passes(text: str, limit: int) -> bool:
-    """Whether the text is longer than ``limit`` bytes, without encoding most texts."""
-    if len(text) > limit:
-        return True
-    return len(text) * 4 > limit and not text.isascii() and len(text.encode()) > limit
-
-
 def _windows(documents: Iterable[Document]) -> Iterator[list[Document]]:
     iterator = iter(documents)
     while window := list(islice(iterator, WINDOW)):
@@ -626,3 +469,144 @@ def _zero(id: str) -> str:
         f"a vector of zeros for document {shown_id(id)}: cosine similarity compares directions, "
         "and it has none; leave the document out, or use the metric dot or euclidean"
     )
+
+
+_KEPT_ERRORS = 1_000
+
+
+class SkippedDocumentsWarning(UserWarning):
+    """``add(..., on_error="skip")`` left out documents that cannot be stored.
+
+    Attributes:
+        ids: Their ids, in the order given, as far as they have usable ones.
+        errors: What ``on_error="raise"`` would have raised for each; of the first 1,000.
+    """
+
+    def __init__(
+        self, message: str, *, ids: Sequence[str] = (), errors: Sequence[VecstoreError] = ()
+    ) -> None:
+        super().__init__(message)
+        self.ids = list(ids)
+        self.errors = list(errors)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """One document that cannot be stored.
+
+    Attributes:
+        position: Where it stands among those given to ``add``.
+        id: Its id; None where that is what is wrong.
+        error: Why.
+    """
+
+    position: int
+    id: str | None
+    error: VecstoreError
+
+
+class Refusals:
+    """What one ``add`` finds wrong with documents, collected check by check.
+
+    Args:
+        on_error: Whether documents that cannot be stored are left out, or stop the call.
+    """
+
+    def __init__(self, on_error: OnError) -> None:
+        self._skipping = on_error == "skip"
+        self._noted: list[Refusal] = []
+        self._left_out: list[Refusal] = []
+
+    def note(self, position: int, id: str | None, error: VecstoreError) -> None:
+        """One document cannot be stored; what becomes of it, :meth:`settle` decides."""
+        # What hangs on a traceback would be kept with it: the document, its embedding.
+        error.__traceback__ = None
+        if error.__cause__ is None:
+            error.__context__ = None
+        self._noted.append(Refusal(position, id, error))
+
+    def settle(self, count: int) -> None:
+        """After a check of ``count`` documents: raise what was noted, or leave those out.
+
+        Raises:
+            VecstoreError: The error of the first of them, which tells of the others as well.
+                Documents outside a scope always raise: nobody meant to have them left out.
+        """
+        noted, self._noted = self._noted, []
+        if not noted:
+            return
+        if self._skipping:
+            stopping = [one for one in noted if isinstance(one.error, ScopeError)]
+        else:
+            stopping = noted
+        if stopping:
+            raise _error_of_all(stopping, count, skippable=not self._skipping)
+        self._left_out += noted
+
+    @property
+    def left_out(self) -> set[int]:
+        """Where the documents that were left out stood."""
+        return {one.position for one in self._left_out}
+
+    def tell(self, count: int) -> None:
+        """At the end of the call, which was given ``count`` documents: warn of what was left out.
+
+        Raises:
+            VecstoreError: Where warnings are errors.
+        """
+        left_out = sorted(self._left_out, key=lambda one: one.position)
+        if not left_out:
+            return
+        first = left_out[0].error
+        warning = SkippedDocumentsWarning(
+            f"{_how_many(left_out, count)} left out, since they cannot be stored: "
+            f"{_names(left_out)}; the first: {first}",
+            ids=_ids(left_out),
+            errors=[one.error for one in left_out[:_KEPT_ERRORS]],
+        )
+        try:
+            warnings.warn(warning, stacklevel=_level_of_the_caller())
+        except SkippedDocumentsWarning:
+            raise _error_of_all(left_out, count, skippable=False) from None
+
+
+def _error_of_all(refusals: Sequence[Refusal], count: int, *, skippable: bool) -> VecstoreError:
+    """The first error; of several, its text tells how many there are and names the next."""
+    refusals = sorted(refusals, key=lambda one: one.position)
+    error = refusals[0].error
+    error.faulty_ids = _ids(refusals)
+    if len(refusals) > 1:
+        remedy = '; to store the others, write add(..., on_error="skip")'
+        belonging = all(isinstance(one.error, ScopeError) for one in refusals)
+        error.args = (
+            f"{_how_many(refusals, count)} cannot be stored: {_names(refusals)}; the first: "
+            f"{error}{remedy if skippable and not belonging else ''}",
+        )
+    return error
+
+
+def _how_many(refusals: Sequence[Refusal], count: int) -> str:
+    return f"{len(refusals):,} of {count:,} documents"
+
+
+def _names(refusals: Sequence[Refusal]) -> str:
+    first = [
+        f"item {one.position}" if one.id is None else shown_id(one.id) for one in refusals[:SHOWN]
+    ]
+    return listed(first, len(refusals))
+
+
+def _ids(refusals: Sequence[Refusal]) -> list[str]:
+    return [one.id for one in refusals if one.id is not None]
+
+
+def _level_of_the_caller() -> int:
+    """Which ``stacklevel`` points at the line that called this library."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def _is_ours(module: str) -> bool:
+    return module.partition(".")[0] == "vecstore"

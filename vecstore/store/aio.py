@@ -14,8 +14,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, Unpack
 
 from vecstore import process
-from vecstore.awaited import AwaitedCall, check_stop
-from vecstore.calls import (
+from vecstore.cancelling import AwaitedCall, check_stop
+from vecstore.document import Document
+from vecstore.filter.tree import FilterInput
+from vecstore.spellings import NoOptions, unknown_keyword, unknown_method
+from vecstore.store.arguments import SearchRequest, read_filter
+from vecstore.store.capabilities import OnConflict, OnError
+from vecstore.store.operations import (
     AddCall,
     Call,
     ClearCall,
@@ -27,17 +32,12 @@ from vecstore.calls import (
     SearchCall,
     UpdateMetadataCall,
 )
-from vecstore.capabilities import OnConflict, OnError
-from vecstore.document import Document
-from vecstore.filter.ast import FilterInput
-from vecstore.request import SearchRequest, read_filter
-from vecstore.spellings import NoOptions, unknown_keyword, unknown_method
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from vecstore.scope import ScopeInput
-    from vecstore.store import VectorStore
+    from vecstore.store.base import VectorStore
+    from vecstore.store.scope import ScopeInput
 
 Result = TypeVar("Result")
 

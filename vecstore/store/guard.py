@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from vecstore import process
 from vecstore.errors import BackendError, StoreClosedError, VecstoreError
-from vecstore.hooks import StoreHooks
+from vecstore.store.backend import StoreHooks
 
 if TYPE_CHECKING:
-    from vecstore.aio import Workers
+    from vecstore.store.aio import Workers
 
 Result = TypeVar("Result")
 Item = TypeVar("Item")

@@ -18,7 +18,7 @@ from vecstore import (
     SimpleVectorStore,
     parse,
 )
-from vecstore.request import read_filter, read_ids
+from vecstore.store.arguments import read_filter, read_ids
 
 
 def test_defaults() -> None:

@@ -1,13 +1,17 @@
-"""Opening a store by its address: our own schemes from a table, others from entry points."""
+"""Opening a store by its address: our own schemes from a table, others from entry points.
+
+A store gets into another process as the address that it was opened by, without its secrets.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any, NoReturn
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
 from vecstore.embedding import EmbedderInput
@@ -17,12 +21,11 @@ from vecstore.errors import (
     ConfigurationError,
     VecstoreError,
 )
+from vecstore.filter.cost import read_max_cost
 from vecstore.installing import install_line
-from vecstore.pickling import Origin, is_secret
 from vecstore.plugins import PlugIns
-
-if TYPE_CHECKING:
-    from vecstore.store import VectorStore
+from vecstore.store.base import VectorStore, read_threads
+from vecstore.store.observing import read_observers
 
 ENTRY_POINT_GROUP = "vecstore.stores"
 
@@ -323,10 +326,6 @@ def _not_opened(scheme: str, error: Exception) -> VecstoreError:
 
 def _check_common(common: dict[str, Any]) -> None:
     """Refuse options before a store makes its folder or table."""
-    from vecstore.filter.cost import read_max_cost
-    from vecstore.observation import read_observers
-    from vecstore.operations import read_threads
-
     if "max_cost" in common:
         read_max_cost(common["max_cost"])
     if "async_threads" in common:
@@ -366,8 +365,6 @@ def store_class(scheme: str) -> type[VectorStore]:
 
 
 def _load_plug_in(scheme: str) -> type[VectorStore]:
-    from vecstore.store import VectorStore
-
     misfit = f"{scheme}: is no subclass of vecstore.VectorStore"
     try:
         loaded: type[VectorStore] | None = _PLUG_INS.load(scheme, VectorStore, misfit)
@@ -403,3 +400,95 @@ def _may_hide_password(parts: SplitResult) -> bool:
 def _closest(name: str, known: Mapping[str, Any] | list[str]) -> str:
     close = get_close_matches(name.lower(), list(known), n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
+
+
+# --- pickled --------------------------------------------------------------------------------
+
+_SECRET = re.compile(
+    r"pass(word|wd|phrase)|secret|credential|token$|api[-_]?key"
+    r"|(^|[-_])(pwd|auth|authorization|(access|private)[-_]?key)($|[-_])|^key$",
+    re.IGNORECASE,
+)
+
+
+def is_secret(name: str) -> bool:
+    """Whether an option of this name holds what nobody else may see."""
+    return _SECRET.search(name) is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """What a store was opened by, without its secrets.
+
+    Attributes:
+        address: Its URL; a relative path has been made absolute.
+        options: What was given by keyword.
+        left_out: Names of what a pickle does not carry.
+    """
+
+    address: str
+    options: dict[str, Any] = field(repr=False)
+    left_out: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, url: StoreURL, options: Mapping[str, Any]) -> Origin:
+        """What is kept of an address and options."""
+        here = not (url.host or url.user is not None or url.port is not None)
+        if here and url.path and not os.path.isabs(url.path):
+            url = replace(url, path=os.path.abspath(url.path))
+        left_out: list[str] = []
+        kept = _public(options, "", left_out)
+        if url.password is not None:
+            left_out.append("password")
+        return cls(address=str(url), options=kept, left_out=tuple(left_out))
+
+    def reduced(self, store: VectorStore) -> tuple[Any, ...]:
+        """What ``__reduce__`` of the store returns.
+
+        Raises:
+            TypeError: If another process cannot open it, saying why and what to do.
+        """
+        kind = type(store).__name__
+        if store._closed:
+            _refuse(f"this {kind} is closed", "pickle it while it is open, or hand on its address")
+        reason = store._bound_to_process()
+        if reason is not None:
+            _refuse(
+                f"this {kind} cannot be reached from another process: {reason}",
+                "give it a place that others reach, and open it in the worker",
+            )
+        return open_again, (self.address, store.embedder, self.options, self.left_out)
+
+
+def open_again(
+    address: str, embedder: EmbedderInput | None, options: dict[str, Any], left_out: tuple[str, ...]
+) -> VectorStore:
+    """Open a store that was pickled, in the process that unpickles it."""
+    try:
+        return open_store(address, embedder=embedder, **options)
+    except Exception as error:
+        if left_out:
+            error.add_note(
+                f"a pickled store does not carry {', '.join(left_out)}: open the store in the "
+                "worker itself, or let the worker's environment name it"
+            )
+        raise
+
+
+def _public(values: Mapping[Any, Any], path: str, left_out: list[str]) -> dict[Any, Any]:
+    """Values without secrets, as far as their names tell them."""
+    kept: dict[Any, Any] = {}
+    for name, value in values.items():
+        if is_secret(str(name)):
+            left_out.append(f"{path}{name}")
+        else:
+            inner = type(value) is dict
+            kept[name] = _public(value, f"{path}{name}.", left_out) if inner else value
+    return kept
+
+
+def _refuse(reason: str, remedy: str) -> NoReturn:
+    raise TypeError(
+        f"{reason}; a store goes to another process as its address: {remedy}, with "
+        "open_store(url, embedder=...) at the worker's start"
+    )

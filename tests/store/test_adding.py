@@ -30,8 +30,8 @@ from vecstore import (
     StoreCapabilities,
     TokenBatching,
 )
-from vecstore.capabilities import OnConflict
 from vecstore.document import stored_document
+from vecstore.store.capabilities import OnConflict
 
 Make = Callable[..., Any]
 

@@ -9,7 +9,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from vecstore.document import is_possible_id
-from vecstore.filter.ast import Expression, FilterInput, Group, unwrap
+from vecstore.filter.tree import Expression, FilterInput, Group, unwrap
 from vecstore.spellings import in_the_language
 
 if TYPE_CHECKING:

@@ -7,11 +7,10 @@ from typing import Any
 
 from vecstore.document import shown_id
 from vecstore.errors import ScopeError
-from vecstore.filter.ast import Expression, FilterInput
 from vecstore.filter.evaluate import matcher_of_every_element, read_path
 from vecstore.filter.normalize import fold_empty_list, simplify
-from vecstore.filter.op import Op
 from vecstore.filter.text import key_text
+from vecstore.filter.tree import Expression, FilterInput, Op
 
 ScopeInput = FilterInput | Callable[[], FilterInput]
 """A filter, or a function that returns one."""
@@ -96,14 +95,6 @@ class Scope:
         # atom that will hold is as good as TRUE, one that will not as FALSE.
         condition = simplify(self._simple, decided)
         return True if condition == self._simple else condition
-
-
-def id_outside(ids: list[str]) -> ScopeError:
-    """The error for ids that documents outside the scope have; it tells nothing about these."""
-    return ScopeError(
-        f"the id {shown_id(ids[0])} cannot be used inside this scope; nothing of this batch was "
-        "stored; choose another id, or leave ids out to have them drawn"
-    )
 
 
 def leaves_scope() -> ScopeError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from vecstore import Document
-from vecstore.ties import top_with_ties
+from vecstore.store.ranking import top_with_ties
 
 
 def engine(scores: dict[str, float]) -> tuple[Callable[[int], list[Document]], list[int]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.aio.test_aio import Gate, cancelled, documents, gated, run, until
+from tests.store.aio.test_aio import Gate, cancelled, documents, gated, run, until
 from vecstore import CountBatching, Document
 from vecstore.dialects.pgvector.store import PgvectorStore
 

@@ -8,19 +8,327 @@ allows.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, TypeVar
 
 from vecstore.errors import FilterTypeError
-from vecstore.filter.limits import DEFAULT_LIMITS, Limits
-from vecstore.filter.op import LOGICAL, NULL_TESTS, Op, literal_fault
-from vecstore.filter.operand import Immutable, Key, Value, put
-from vecstore.filter.span import Span
+from vecstore.filter.limits import (
+    DEFAULT_LIMITS,
+    TOO_DEEP,
+    TOO_MANY,
+    TOO_MANY_VALUES,
+    Limits,
+    checked_limits,
+    limit_error,
+)
+from vecstore.filter.values import (
+    Kind,
+    Scalar,
+    UnusableValue,
+    check_segment,
+    kind_of,
+    list_items,
+    literal_key,
+    to_scalar,
+)
 
 if TYPE_CHECKING:
     from vecstore.filter.evaluate import Evaluator
 
-__all__ = ["Expression", "FilterInput", "Group", "Key", "Op", "Value", "trusted", "unwrap"]
+Rule = TypeVar("Rule", bound=Callable[..., Any])
+
+_RULES: dict[str, Any] = {}
+
+
+def rule(name: str) -> Callable[[Rule], Rule]:
+    """Let a function be what a method of the tree does; serves as a decorator.
+
+    What a filter means, and how it is written, stands in modules of its own that import this one.
+    Each gives its function to the tree here; ``vecstore.filter`` imports all of them.
+    """
+
+    def given(function: Rule) -> Rule:
+        _RULES[name] = function
+        return function
+
+    return given
+
+
+class Op(enum.Enum):
+    """The thirteen operators; the value is the name used in the dict form."""
+
+    AND = "and"
+    OR = "or"
+    NOT = "not"
+    EQ = "eq"
+    NE = "ne"
+    GT = "gt"
+    GTE = "gte"
+    LT = "lt"
+    LTE = "lte"
+    IN = "in"
+    NIN = "nin"
+    ISNULL = "isnull"
+    ISNOTNULL = "isnotnull"
+
+    # Members are singletons: identity hashing is right, and much faster than hashing the name.
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        return f"Op.{self.name}"
+
+    @property
+    def symbol(self) -> str:
+        """The operator as the canonical text spells it."""
+        return _SYMBOLS[self]
+
+
+_SYMBOLS = {
+    Op.AND: "AND",
+    Op.OR: "OR",
+    Op.NOT: "NOT",
+    Op.EQ: "==",
+    Op.NE: "!=",
+    Op.GT: ">",
+    Op.GTE: ">=",
+    Op.LT: "<",
+    Op.LTE: "<=",
+    Op.IN: "IN",
+    Op.NIN: "NOT IN",
+    Op.ISNULL: "IS NULL",
+    Op.ISNOTNULL: "IS NOT NULL",
+}
+
+LOGICAL = frozenset({Op.AND, Op.OR, Op.NOT})
+ORDERINGS = frozenset({Op.GT, Op.GTE, Op.LT, Op.LTE})
+COMPARISONS = ORDERINGS | {Op.EQ, Op.NE}
+MEMBERSHIPS = frozenset({Op.IN, Op.NIN})
+NULL_TESTS = frozenset({Op.ISNULL, Op.ISNOTNULL})
+
+
+def literal_fault(op: Op, kind: Kind) -> tuple[str, str] | None:
+    """What is wrong with a literal of that kind on the right of ``op``, and the remedy.
+
+    The text parser and the constructors share it, so that both refuse the same trees in the
+    same words.
+    """
+    if op in MEMBERSHIPS:
+        if kind is not Kind.LIST:
+            return f"{op.symbol} takes a list, not a {kind.value}", f"write {op.symbol} [...]"
+    elif op in ORDERINGS:
+        if kind not in (Kind.NUMBER, Kind.STRING):
+            return (
+                f"{op.symbol} orders numbers or strings, not a {kind.value}",
+                "compare with ==" if kind is Kind.BOOL else "compare with one number or string",
+            )
+    elif kind is Kind.LIST:
+        membership = Op.IN if op is Op.EQ else Op.NIN
+        return (
+            f"{op.symbol} compares with one value, not a list",
+            f"write {membership.symbol} [...]",
+        )
+    return None
+
+
+class Span(NamedTuple):
+    """The half-open range ``source[start:end]`` that a node was read from.
+
+    Spans never take part in equality, hashing, ``repr`` or the dict form of a tree.
+
+    Example:
+        >>> span = Span("a == 1 AND b == 2", 11, 17)
+        >>> span.text, span.line, span.column
+        ('b == 2', 1, 12)
+    """
+
+    source: str
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        """The characters the span covers."""
+        return self.source[self.start : self.end]
+
+    @property
+    def line(self) -> int:
+        """The line of the first character, counted from 1."""
+        return self.source.count("\n", 0, self.start) + 1
+
+    @property
+    def column(self) -> int:
+        """The column of the first character in its line, counted from 1."""
+        return self.start - (self.source.rfind("\n", 0, self.start) + 1) + 1
+
+    def until(self, other: Span) -> Span:
+        """The range from the start of this span to the end of ``other``."""
+        return Span(self.source, self.start, other.end)
+
+
+put = object.__setattr__
+
+
+class Immutable:
+    """Attribute writes raise; subclasses fill their slots through ``put``."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__} is immutable; build a new one instead")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__} is immutable; build a new one instead")
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+
+class Key(Immutable):
+    """A path into a document's metadata.
+
+    ``Key("a", "b")`` steps into the object under ``a``; ``Key("a.b")`` is one name that holds a
+    dot.
+
+    Args:
+        *segments: Non-empty names, outermost first.
+        span: Where the key stands in a filter text.
+
+    Raises:
+        FilterTypeError: If there is no segment, or one is empty, reserved, or no usable text.
+
+    Example:
+        >>> Key("author", "name").path
+        ('author', 'name')
+        >>> str(Key("a.b")), str(Key("a", "b"))
+        ('"a.b"', 'a.b')
+    """
+
+    __slots__ = ("path", "span")
+
+    path: tuple[str, ...]
+    span: Span | None
+
+    def __init__(self, *segments: str, span: Span | None = None) -> None:
+        if not segments:
+            raise FilterTypeError("a key needs at least one segment", span=span)
+        try:
+            path = tuple([check_segment(segment) for segment in segments])
+        except UnusableValue as error:
+            raise FilterTypeError(error.reason, span=span, hint=error.remedy) from None
+        put(self, "path", path)
+        put(self, "span", span)
+
+    def __eq__(self, other: object) -> bool:
+        return self.path == other.path if type(other) is Key else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.path)
+
+    def __repr__(self) -> str:
+        return f"Key({', '.join(map(repr, self.path))})"
+
+    def __str__(self) -> str:
+        text: str = _RULES["key_text"](self.path)
+        return text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore_key, (self.path, self.span)
+
+
+class Value(Immutable):
+    """A literal: one scalar, or the list on the right side of IN and NOT IN.
+
+    Args:
+        value: What :func:`vecstore.filter.values.to_scalar` takes, or a list, tuple or set of
+            such values (mixed types allowed, null not).
+        span: Where the literal stands in a filter text.
+
+    Raises:
+        FilterTypeError: If the value cannot be compared with.
+
+    Example:
+        >>> Value(1) == Value(1.0), Value(1) == Value(True)
+        (True, False)
+        >>> Value({"b", "a"}).value
+        ('a', 'b')
+    """
+
+    __slots__ = ("_identity", "kind", "span", "value")
+
+    value: Scalar | tuple[Scalar, ...]
+    kind: Kind
+    span: Span | None
+
+    def __init__(self, value: Any, *, span: Span | None = None) -> None:
+        try:
+            items = list_items(value)
+            literal: Scalar | tuple[Scalar, ...]
+            if items is None:
+                literal = scalar = to_scalar(value)
+                kind = kind_of(scalar)
+            else:
+                literal = tuple([_list_literal(item) for item in items])
+                kind = Kind.LIST
+        except UnusableValue as error:
+            raise FilterTypeError(error.reason, span=span, hint=error.remedy) from None
+        self._fill(literal, kind, span)
+
+    def _fill(self, value: Scalar | tuple[Scalar, ...], kind: Kind, span: Span | None) -> None:
+        put(self, "value", value)
+        put(self, "kind", kind)
+        put(self, "span", span)
+        # True == 1 in Python: what tells literals apart is their kind together with the value.
+        if type(value) is tuple:
+            put(self, "_identity", tuple([(kind_of(item), item) for item in value]))
+        else:
+            put(self, "_identity", value)
+
+    @property
+    def items(self) -> tuple[Scalar, ...]:
+        """The literals of a list, or the one scalar as a tuple."""
+        return self.value if isinstance(self.value, tuple) else (self.value,)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not Value:
+            return NotImplemented
+        return self.kind is other.kind and bool(self._identity == other._identity)  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash((self.kind, *map(literal_key, self.items)))
+
+    @classmethod
+    def of_scalars(cls, items: tuple[Scalar, ...], span: Span | None = None) -> Value:
+        """A list literal of what ``to_scalar`` returned, without the checks."""
+        value = cls.__new__(cls)
+        value._fill(items, Kind.LIST, span)
+        return value
+
+    def __repr__(self) -> str:
+        shown = list(self.value) if isinstance(self.value, tuple) else self.value
+        return f"Value({shown!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore_value, (self.value, self.span)
+
+
+def _list_literal(item: Any) -> Scalar:
+    if item is None:
+        raise UnusableValue(
+            "a list on the right of IN cannot hold null", "add OR ... IS NULL to the filter instead"
+        )
+    return to_scalar(item)
+
+
+def _restore_key(path: tuple[str, ...], span: Span | None) -> Key:
+    return Key(*path, span=span)
+
+
+def _restore_value(value: Any, span: Span | None) -> Value:
+    return Value(value, span=span)
 
 
 class Group(Immutable):
@@ -193,15 +501,13 @@ class Expression(Immutable):
 
     def to_text(self) -> str:
         """The canonical text form; ``parse(e.to_text(), limits=None) == e``."""
-        from vecstore.filter.text import expression_text
-
-        return expression_text(self)
+        text: str = _RULES["to_text"](self)
+        return text
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form; ``Expression.from_dict(e.to_dict(), limits=None) == e``."""
-        from vecstore.filter.serial import expression_to_dict
-
-        return expression_to_dict(self)
+        form: dict[str, Any] = _RULES["to_dict"](self)
+        return form
 
     @classmethod
     def from_dict(
@@ -217,9 +523,8 @@ class Expression(Immutable):
             FilterTypeError: For an unknown operator, key, field or value.
             FilterLimitError: If the tree is larger than the limits.
         """
-        from vecstore.filter.serial import expression_from_dict
-
-        return expression_from_dict(data, limits)
+        expression: Expression = _RULES["from_dict"](data, limits)
+        return expression
 
     def normalize(self) -> Expression:
         """An equivalent tree without NOT, spliced, without duplicates and constants.
@@ -231,9 +536,8 @@ class Expression(Immutable):
             >>> parse("NOT (a == 1 OR NOT b > 2)").normalize().to_text()
             'a != 1 AND b > 2'
         """
-        from vecstore.filter.normalize import normalize
-
-        return normalize(self)
+        expression: Expression = _RULES["normalize"](self)
+        return expression
 
     def matches(self, metadata: Mapping[str, Any]) -> bool:
         """Whether a document with this metadata is selected.
@@ -257,9 +561,7 @@ class Expression(Immutable):
     def _evaluate(self) -> Evaluator:
         evaluator = self._evaluator
         if evaluator is None:
-            from vecstore.filter.evaluate import Evaluator
-
-            evaluator = Evaluator(self)
+            evaluator = _RULES["evaluate"](self)
             put(self, "_evaluator", evaluator)
         return evaluator
 
@@ -351,6 +653,31 @@ def trusted(
     node = Expression.__new__(Expression)
     node._fill(op, operands, span, op if written is None else written, from_outside, merged)
     return node
+
+
+def check_tree(expression: Expression, limits: Limits | None) -> Expression:
+    """Return the tree when it keeps within ``depth``, ``nodes`` and ``in_values``.
+
+    Raises:
+        FilterLimitError: Naming the first limit that is passed, at the node that passes it.
+    """
+    limits = checked_limits(limits)
+    if limits is None:
+        return expression
+    stack = [(expression, 1)]
+    nodes = 0
+    while stack:
+        node, depth = stack.pop()
+        nodes += 1
+        if nodes > limits.nodes:
+            raise limit_error("nodes", limits.nodes, TOO_MANY, node.span)
+        if node.op in LOGICAL:
+            if depth > limits.depth:
+                raise limit_error("depth", limits.depth, TOO_DEEP, node.span)
+            stack.extend((child, depth + 1) for child in reversed(node.operands))
+        elif node.op in MEMBERSHIPS and len(node.value.items) > limits.in_values:
+            raise limit_error("in_values", limits.in_values, TOO_MANY_VALUES, node.span)
+    return expression
 
 
 FilterInput = Expression | Group | str | None

@@ -1,4 +1,4 @@
-"""What a backend fills in: the hooks behind the public methods of a store.
+"""What a backend fills in: the hooks behind the public methods of a store, and what they are given.
 
 A store subclasses :class:`~vecstore.VectorStore` and writes six hooks: ``_add``, ``_search``,
 ``_get``, ``_scan``, ``_delete`` and ``_clear``. The others have defaults built on these, to be
@@ -11,20 +11,80 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from vecstore.calls import Batch, Selection
-from vecstore.capabilities import StoreCapabilities
-from vecstore.document import Document
-from vecstore.errors import ConfigurationError, StoreClosedError
-from vecstore.filter.ast import Expression
-from vecstore.observation import Place
+from vecstore.document import Document, shown_id
+from vecstore.errors import (
+    ConfigurationError,
+    DuplicateDocumentError,
+    ScopeError,
+    StoreClosedError,
+)
+from vecstore.filter.tree import Expression
+from vecstore.store.capabilities import OnConflict, StoreCapabilities
 
 if TYPE_CHECKING:
-    from vecstore.vectors import Vector
+    from vecstore.vectors import Matrix, Vector
 
 IDS_AT_ONCE = 1_000
 """Ids in one call where an engine does not say how many it takes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """Documents to be written in one step: equally long columns, no id twice.
+
+    Attributes:
+        ids: Their ids.
+        texts: Their texts.
+        metadata: Their metadata, normalised; for the store to keep, and not to change.
+        vectors: Their vectors, a float32 matrix of finite numbers, one a row.
+        on_conflict: What to do about an id that is stored already: ``"replace"`` the whole
+            document, ``"skip"`` it, or write nothing of this batch and raise ``"error"``.
+        within: What ``_compile_filter`` made of the scope that ``add`` was called in, None outside
+            of every scope. A store that declares ``scoped_add_atomic`` writes nothing of the batch
+            and raises :func:`id_outside` when an id is stored already by a
+            document that does not match it; other stores can leave it aside.
+    """
+
+    ids: list[str]
+    texts: list[str]
+    metadata: list[dict[str, Any]]
+    vectors: Matrix
+    on_conflict: OnConflict = "replace"
+    within: Any = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Which stored documents a hook works on: those with one of the ids that match the filter.
+
+    Attributes:
+        ids: Ids without repetition; None for no restriction.
+        filter: What ``_compile_filter`` returned; None for no restriction.
+    """
+
+    ids: tuple[str, ...] | None = None
+    filter: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where the documents of a store are, as traces name it.
+
+    Attributes:
+        system: The database system, as OpenTelemetry calls it.
+        collection: The table or collection.
+        namespace: The database, with a schema where there is one.
+    """
+
+    system: str
+    collection: str | None = None
+    namespace: str | None = None
 
 
 class StoreHooks(ABC):
@@ -69,7 +129,7 @@ class StoreHooks(ABC):
 
         Raises:
             DuplicateDocumentError: With ``"error"``, when an id is stored already; nothing of the
-                batch is written then. See :func:`~vecstore.conflicts.duplicates_error`.
+                batch is written then. See :func:`duplicates_error`.
             ScopeError: From a store that declares ``scoped_add_atomic``; see :class:`Batch`.
             BackendError: When the engine fails. ``stored_ids`` names what got through, if some did.
         """
@@ -214,3 +274,70 @@ def id_parts(ids: tuple[str, ...], size: int | None) -> Iterator[tuple[str, ...]
     step = size or max(1, len(ids))
     for start in range(0, len(ids), step):
         yield ids[start : start + step]
+
+
+SHOWN = 3
+"""How many names an error gives."""
+
+
+def duplicates_error(ids: Sequence[str]) -> DuplicateDocumentError:
+    """The error for ids that are stored already, where ``on_conflict`` is ``"error"``.
+
+    Args:
+        ids: At least one; the first few are shown, all of them are in the error's ``ids``.
+
+    Example:
+        >>> str(duplicates_error(["a", "b"])).partition(";")[0]
+        "2 of these documents are stored already, with the ids 'a' and 'b'"
+    """
+    what = "one" if len(ids) == 1 else f"{len(ids):,}"
+    verb, noun = ("is", "the id") if len(ids) == 1 else ("are", "the ids")
+    return DuplicateDocumentError(
+        f"{what} of these documents {verb} stored already, with {noun} {listed_ids(ids)}; "
+        'on_conflict="skip" leaves what is stored, "replace" replaces it',
+        ids=ids,
+    )
+
+
+def repeated_error(ids: Sequence[str]) -> DuplicateDocumentError:
+    """The error for ids that several documents of one call have.
+
+    Args:
+        ids: At least one.
+    """
+    what = "one id stands" if len(ids) == 1 else f"{len(ids):,} ids stand"
+    return DuplicateDocumentError(
+        f"{what} more than once in this call: {listed_ids(ids)}; "
+        'on_conflict="skip" keeps the first document of an id, "replace" the last',
+        ids=ids,
+    )
+
+
+def listed_ids(ids: Sequence[str]) -> str:
+    """The first few ids as errors name them, and how many more there are.
+
+    Example:
+        >>> listed_ids(["a", "b", "c", "d", "e"])
+        "'a', 'b', 'c' and 2 more"
+    """
+    return listed([shown_id(id) for id in ids[:SHOWN]], len(ids))
+
+
+def listed(names: Sequence[str], count: int) -> str:
+    """Names in a sentence, of which there are ``count`` in all.
+
+    Example:
+        >>> listed(["a", "b"], 2), listed(["a", "b"], 1_002)
+        ('a and b', 'a, b and 1,000 more')
+    """
+    if count > len(names):
+        return f"{', '.join(names)} and {count - len(names):,} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+
+
+def id_outside(ids: list[str]) -> ScopeError:
+    """The error for ids that documents outside the scope have; it tells nothing about these."""
+    return ScopeError(
+        f"the id {shown_id(ids[0])} cannot be used inside this scope; nothing of this batch was "
+        "stored; choose another id, or leave ids out to have them drawn"
+    )

@@ -1,0 +1,792 @@
+"""Every store: its public methods, the one path from them to the hooks, and views of a store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from functools import partial
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    NoReturn,
+    Protocol,
+    Self,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    cast,
+    overload,
+)
+
+from vecstore import process
+from vecstore.cancelling import check_stop
+from vecstore.document import Document
+from vecstore.embedding import (
+    BatchingStrategy,
+    BoundEmbedder,
+    CountBatching,
+    EmbedderInput,
+    TextToEmbed,
+    check_dimension,
+)
+from vecstore.errors import ConfigurationError, DimensionMismatchError, FilterError, ScopeError
+from vecstore.filter.builder import Field
+from vecstore.filter.convert import Compiled
+from vecstore.filter.cost import AS_DECLARED, MaxCost, check_cost, read_max_cost
+from vecstore.filter.normalize import simplify
+from vecstore.filter.serial import without_origin
+from vecstore.filter.tree import Expression, FilterInput
+from vecstore.spellings import NoOptions, StoreType, unknown_keyword, unknown_method
+from vecstore.store.arguments import SearchRequest, read_filter
+from vecstore.store.backend import id_parts
+from vecstore.store.capabilities import Metric, OnConflict, OnError, StoreCapabilities
+from vecstore.store.guard import GuardedHooks
+from vecstore.store.limits import LengthLimits
+from vecstore.store.observing import (
+    Observer,
+    is_observed,
+    observed,
+    observed_embedding,
+    read_observers,
+)
+from vecstore.store.operations import (
+    AddCall,
+    Call,
+    ClearCall,
+    CountCall,
+    DeleteCall,
+    GetCall,
+    Progress,
+    ScanCall,
+    SearchCall,
+    UpdateMetadataCall,
+)
+from vecstore.store.scope import ScopeInput
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from vecstore.store.aio import AsyncVectorStore
+    from vecstore.store.url import StoreURL
+    from vecstore.vectors import Matrix, Vector
+
+Result = TypeVar("Result")
+
+ASYNC_THREADS = 8
+
+
+class CommonOptions(TypedDict, total=False):
+    """Options of every store that concern no backend; a store hands them on to this class."""
+
+    async_threads: int
+    observers: Iterable[Observer]
+    observe_content: bool
+    max_cost: int | None
+
+
+class Origin(Protocol):
+    """What opened a store, and can tell another process how to."""
+
+    def reduced(self, store: VectorStore, /) -> tuple[Any, ...]:
+        """What ``__reduce__`` of the store returns."""
+
+
+class VectorStore(GuardedHooks, metaclass=StoreType):
+    """Documents with vectors, searched by similarity and filtered by metadata.
+
+    Every store has these methods, and they mean the same on each. A backend subclasses this and
+    writes the hooks of :mod:`vecstore.store.backend`.
+
+    Args:
+        embedder: Anything with ``embed_documents(texts)`` and ``embed_query(text)``, or a function
+            from a list of texts to vectors. Without one, documents bring their embeddings and
+            searches their vectors.
+        metric: ``"cosine"`` (the default), ``"dot"`` or ``"euclidean"``. Higher scores are better
+            with each: cosine similarity, inner product, and minus the distance.
+        dimension: Length of the vectors, or None to take it from the first one.
+        batching: How texts are cut into calls of the embedder.
+        async_threads: How many awaited calls of :attr:`aio` run at the same time.
+        observers: Who is told of each operation; see :class:`Observer`.
+        observe_content: Whether query texts, filters and document texts are told, too.
+        max_cost: What a filter that comes as text or dict may cost at most: about the number of
+            its comparisons, once those of one key are merged. None lifts the limit; when left out
+            it is ``capabilities.max_cost``. Filters built in Python are not counted.
+
+    Raises:
+        ConfigurationError: If one of these cannot work.
+    """
+
+    _origin: Origin | None = None
+    """What opened the store, if it was ``open_store``: as that, it gets into other processes."""
+
+    def __init__(
+        self,
+        embedder: EmbedderInput | None = None,
+        *,
+        metric: Metric = "cosine",
+        dimension: int | None = None,
+        batching: BatchingStrategy | None = None,
+        async_threads: int = ASYNC_THREADS,
+        observers: Iterable[Observer] = (),
+        observe_content: bool = False,
+        max_cost: int | None | MaxCost = AS_DECLARED,
+        **unknown: Unpack[NoOptions],
+    ) -> None:
+        if unknown:
+            raise unknown_keyword("store", unknown, type(self).__name__)
+        metrics = self.capabilities.metrics
+        if metric not in metrics:
+            known = ", ".join(f'"{name}"' for name in sorted(metrics))
+            raise ConfigurationError(f"{self.name} has the metrics {known}, not {metric!r}")
+        if dimension is not None and (
+            isinstance(dimension, bool) or not isinstance(dimension, int) or dimension < 1
+        ):
+            raise ConfigurationError(f"dimension is a whole number from 1 on, not {dimension!r}")
+        if batching is not None and not isinstance(batching, BatchingStrategy):
+            raise ConfigurationError(
+                "batching is a BatchingStrategy, such as CountBatching(100) or TokenBatching(), "
+                f"not a {type(batching).__name__}"
+            )
+        self._bound_embedder = None if embedder is None else BoundEmbedder(embedder)
+        self._metric: Metric = metric
+        self._dimension = dimension
+        self._make_guard()
+        self._pid = process.pid
+        self.batching: BatchingStrategy = CountBatching() if batching is None else batching
+        self._set_up(async_threads, observers, observe_content, max_cost)
+        self._check_dimension_limit(dimension)
+
+    def _set_up(
+        self,
+        async_threads: int = ASYNC_THREADS,
+        observers: Iterable[Observer] = (),
+        observe_content: bool = False,
+        max_cost: int | None | MaxCost = AS_DECLARED,
+    ) -> None:
+        """Take the options that concern no backend."""
+        self.async_threads = read_threads(async_threads)
+        self._listeners = read_observers(observers, observe_content)
+        self._observe_content = observe_content
+        self._max_cost = read_max_cost(max_cost)
+
+    @property
+    def metric(self) -> Metric:
+        """How vectors are compared."""
+        return self._metric
+
+    @property
+    def dimension(self) -> int | None:
+        """Length of the vectors; None while it is not known yet."""
+        return self._dimension
+
+    @property
+    def max_cost(self) -> int | None:
+        """What a filter that comes as text or dict may cost at most; None for no limit."""
+        declared = isinstance(self._max_cost, MaxCost)
+        return self.capabilities.max_cost if declared else self._max_cost  # type: ignore[return-value]
+
+    @property
+    def embedder(self) -> EmbedderInput | None:
+        """What turns texts into vectors, as it was given."""
+        return None if self._bound_embedder is None else self._bound_embedder.embedder
+
+    @property
+    def native(self) -> Any:
+        """The backend's own object, for what this interface does not cover."""
+        self._check_open()
+        return self._ask("native", self._native)
+
+    @property
+    def aio(self) -> AsyncVectorStore:
+        """The same methods, to be awaited: ``await store.aio.search("query")``."""
+        from vecstore.store.aio import AsyncVectorStore
+
+        return AsyncVectorStore(self)
+
+    def add(
+        self,
+        documents: Iterable[Document],
+        *,
+        on_conflict: OnConflict = "replace",
+        on_error: OnError = "raise",
+        progress: Progress | None = None,
+        **unknown: Unpack[NoOptions],
+    ) -> list[str]:
+        """Store documents; those without an embedding are embedded.
+
+        Ids, texts, metadata and given vectors of the whole call are checked before the first
+        write. Embedding and writing go on batch by batch. An iterator is taken in windows of 1,024,
+        each checked as a whole.
+
+        Args:
+            documents: The documents.
+            on_conflict: What to do about an id that is stored already, or that comes twice in this
+                call: ``"replace"`` the whole document, so that the last one stays; ``"skip"`` it
+                without embedding it, so that the first one stays; or raise an ``"error"`` before
+                anything is embedded or written.
+            on_error: What to do about documents that cannot be stored, by their metadata, text,
+                vector, or what the embedder makes of them: ``"raise"``, or ``"skip"`` them, which a
+                :class:`~vecstore.SkippedDocumentsWarning` at the end tells. A failure of the
+                embedder or the backend, and a document outside of a scope, always raise.
+            progress: Called after each batch with the documents done so far and their number
+                (None for an iterator).
+
+        Returns:
+            The id of each document given, in order; of those that were left out, none.
+
+        Raises:
+            DocumentError: If documents cannot be stored as they are; nothing was written. Its
+                ``faulty_ids`` are those of all of them.
+            DimensionMismatchError: If a vector is not as long as the store's.
+            EmbeddingError: If the embedder fails or returns unusable vectors.
+            DuplicateDocumentError: With ``on_conflict="error"``. Only of an iterator, or where
+                another writer came in between, may earlier batches have been written.
+            BackendError: If the backend fails.
+
+            Each of them carries ``stored_ids`` and ``failed_ids``: of an iterator, the failed are
+            those of the window at work.
+        """
+        if unknown:
+            raise unknown_keyword("add", unknown)
+        return self._execute(AddCall.read(documents, on_conflict, on_error, progress))
+
+    @overload
+    def search(self, query: SearchRequest, /) -> list[Document]: ...
+
+    @overload
+    def search(
+        self,
+        query: str | None = None,
+        *,
+        vector: ArrayLike | None = None,
+        top_k: int = 4,
+        offset: int = 0,
+        threshold: float | None = None,
+        filter: FilterInput = None,
+        include_embedding: bool = False,
+    ) -> list[Document]: ...
+
+    def search(
+        self,
+        query: str | SearchRequest | None = None,
+        *,
+        vector: ArrayLike | None = None,
+        top_k: int = 4,
+        offset: int = 0,
+        threshold: float | None = None,
+        filter: FilterInput = None,
+        include_embedding: bool = False,
+        **unknown: Unpack[NoOptions],
+    ) -> list[Document]:
+        """The documents most similar to a text or a vector, best first, equal scores by id.
+
+        Args:
+            query: The text to look for; or a :class:`SearchRequest`, and nothing else.
+            vector: The vector to look for, instead of a text.
+            top_k: How many documents to return at most.
+            offset: How many of the best documents to pass over: with ``top_k=10``, page after page
+                is ``offset=0``, 10, 20. On stores that declare ``exact_topk`` pages neither overlap
+                nor leave a document out while nobody writes.
+            threshold: Leave out documents that score less, but for a millionth: of 1 under cosine,
+                of the threshold under the other metrics. Engines round sums differently.
+            filter: Which documents to look among: an expression or its text.
+            include_embedding: Whether results carry their vectors.
+
+        Returns:
+            Documents with their ``score``: higher is better.
+
+        Raises:
+            ConfigurationError: For a text query on a store without embedder.
+            UnsupportedFilterError: If the backend cannot answer the filter exactly.
+            DimensionMismatchError: If the vector is not as long as the store's.
+        """
+        if unknown:
+            raise unknown_keyword("search", unknown)
+        return self._execute(
+            SearchCall.read(query, vector, top_k, threshold, filter, include_embedding, offset)
+        )
+
+    def get(
+        self,
+        ids: Iterable[str] | None = None,
+        *,
+        filter: FilterInput = None,
+        limit: int | None = None,
+        include_embedding: bool = False,
+        **unknown: Unpack[NoOptions],
+    ) -> list[Document]:
+        """Read documents without searching; never embeds.
+
+        Args:
+            ids: Which ones, in the order wanted; unknown ids are left out, repeated ones repeated.
+            filter: Which ones, by metadata. With ``ids`` as well, those of them that match. With
+                neither, all documents; for many, see :meth:`scan`.
+            limit: How many at most.
+            include_embedding: Whether the documents carry their vectors.
+        """
+        if unknown:
+            raise unknown_keyword("get", unknown)
+        return self._execute(GetCall.read(ids, filter, limit, include_embedding))
+
+    def update_metadata(
+        self,
+        ids: Iterable[str] | None = None,
+        *,
+        filter: FilterInput = None,
+        set: Mapping[str, Any] = {},
+        unset: Iterable[str] = (),
+        **unknown: Unpack[NoOptions],
+    ) -> int:
+        """Change keys at the top of metadata; texts and vectors stay. Never embeds.
+
+        Args:
+            ids: Which documents; unknown ids are passed over.
+            filter: Which documents, by metadata; with ``ids`` as well, those of them that match.
+            set: New values by key. A key is a name at the top, dots included; an object replaces
+                the whole object that was there.
+            unset: Keys to remove.
+
+        Returns:
+            How many documents were selected.
+        """
+        if unknown:
+            raise unknown_keyword("update_metadata", unknown)
+        return self._execute(UpdateMetadataCall.read(ids, filter, set, unset))
+
+    def delete(
+        self,
+        ids: Iterable[str] | None = None,
+        *,
+        filter: FilterInput = None,
+        **unknown: Unpack[NoOptions],
+    ) -> int:
+        """Delete documents.
+
+        Args:
+            ids: Which ones; unknown ids are passed over, an empty list deletes nothing.
+            filter: Which ones, by metadata; with ``ids`` as well, those of them that match.
+
+        Returns:
+            How many documents were deleted.
+
+        Raises:
+            ValueError: Without ids and filter, and for a filter that matches everything: that is
+                what :meth:`clear` is for.
+        """
+        if unknown:
+            raise unknown_keyword("delete", unknown)
+        return self._execute(DeleteCall.read(ids, filter))
+
+    def count(self, filter: FilterInput = None, **unknown: Unpack[NoOptions]) -> int:
+        """How many documents there are, or match a filter."""
+        if unknown:
+            raise unknown_keyword("count", unknown)
+        return self._execute(CountCall(filter=read_filter(filter)))
+
+    def scan(
+        self,
+        filter: FilterInput = None,
+        *,
+        batch_size: int = 256,
+        include_embedding: bool = False,
+        **unknown: Unpack[NoOptions],
+    ) -> Iterator[Document]:
+        """All documents, or those that match a filter, one by one and in no particular order.
+
+        Args:
+            filter: Which ones.
+            batch_size: How many are read from the backend at a time.
+            include_embedding: Whether the documents carry their vectors.
+        """
+        if unknown:
+            raise unknown_keyword("scan", unknown)
+        return self._execute(ScanCall.read(filter, batch_size, include_embedding))
+
+    def clear(self) -> None:
+        """Delete every document."""
+        self._execute(ClearCall())
+
+    def scoped(self, scope: ScopeInput) -> VectorStore:
+        """A view of this store that reaches only the documents that match a filter.
+
+        It has the methods of a store, and no call through it reads, counts, changes or deletes
+        anything else, whatever filter or ids it is given. What is added through it has to match;
+        keys that the scope compares with ``==`` are filled in where they are absent. Scopes nest.
+        Closing a view leaves this store open.
+
+        Args:
+            scope: A filter; or a function without arguments that returns one, asked at each call,
+                in the context of the caller.
+
+        Raises:
+            ScopeError: If the filter matches everything, or the backend cannot answer it.
+
+        Example:
+            >>> from vecstore import Document, F, SimpleVectorStore
+            >>> store = SimpleVectorStore()
+            >>> ours = store.scoped(F.tenant == "ours")
+            >>> ours.add([Document("one", id="1", embedding=[1, 0])])
+            ['1']
+            >>> store.get()
+            [Document('one', {'tenant': 'ours'}, id='1')]
+            >>> store.scoped(F.tenant == "theirs").count("tenant == 'ours' OR n IS NULL")
+            0
+        """
+        self._check_open()
+        return ScopedStore(self, scope)
+
+    if not TYPE_CHECKING:  # a type checker would believe that there is every attribute
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Only what Python has not found: perhaps another library's name for something here."""
+            raise unknown_method(self, name)
+
+    def __enter__(self) -> Self:
+        self._check_open()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._origin is None:
+            raise TypeError(
+                f"this {type(self).__name__} was not made by open_store, so that nothing says how "
+                "to open it again; a store goes to another process as its address: open it by its "
+                "address, or make it in the worker, with open_store(url, embedder=...) at the "
+                "worker's start"
+            )
+        return self._origin.reduced(self)
+
+    def __repr__(self) -> str:
+        state = " (closed)" if self._closed else ""
+        return f"<{type(self).__name__} metric={self.metric} dimension={self.dimension}{state}>"
+
+    @classmethod
+    def from_url(
+        cls, url: StoreURL, *, embedder: EmbedderInput | None = None, **options: Any
+    ) -> VectorStore:
+        """Open a store for :func:`vecstore.open_store`.
+
+        Args:
+            url: The address, taken apart.
+            embedder: For the store.
+            **options: What the caller passed to ``open_store``; they go before the URL's own.
+        """
+        raise ConfigurationError(f"{cls.__name__} cannot be opened by a URL")
+
+    # --- from a checked call to the hooks -----------------------------------------------------
+
+    def _execute(self, call: Call[Result]) -> Result:
+        """Run one operation. Every public method ends here, and nothing else calls a hook."""
+        if is_observed(self._root._listeners):
+            return observed(self, call, partial(self._run, call))
+        return self._run(call)
+
+    def _run(self, call: Call[Result]) -> Result:
+        self._check_open()
+        return call.run(self)
+
+    @property
+    def _root(self) -> VectorStore:
+        """The store that has the engine: this one, unless it is a view."""
+        return self
+
+    def _entered(self) -> VectorStore:
+        """This store with whatever depends on the caller's context settled."""
+        return self
+
+    def _compiled(
+        self, operation: str, filter: Expression | None, within: Expression | None = None
+    ) -> tuple[bool, Any]:
+        """Whether the filter can match at all, and what it becomes (None: no filter).
+
+        A scope is joined to the filter as a tree, so that no way of writing one leads outside.
+        """
+        if filter is None and within is None:
+            return True, None
+        if filter is not None:
+            simple = simplify(filter)
+            # The scope is the program's own; what a stranger adds to it is counted alone.
+            check_cost(simple, self.max_cost, self.name)
+        if within is not None:
+            filter = within if filter is None else within & filter
+            simple = simplify(filter)
+        if isinstance(simple, bool):
+            return simple, None
+        compiled = self._ask(operation, self._compile_filter, filter)
+        if isinstance(compiled, Compiled):
+            if compiled.matches_nothing:
+                return False, None
+            if compiled.matches_all:
+                return True, None
+        return True, compiled
+
+    def _matches_all(self, filter: Expression | None, operation: str = "scoped") -> bool:
+        """Whether every document matches, as far as the backend can tell without looking."""
+        return self._compiled(operation, filter) == (True, None)
+
+    def _embed_documents(self, documents: Sequence[TextToEmbed], dimension: int | None) -> Matrix:
+        """The vectors of a batch; the only way to the embedder besides :meth:`_embed_query`."""
+        assert self._bound_embedder is not None
+        work = partial(self._bound_embedder.documents, documents, dimension)
+        if is_observed(self._listeners):
+            return observed_embedding(self, len(documents), work)
+        return work()
+
+    def _embed_query(self, query: str) -> Vector:
+        assert self._bound_embedder is not None
+        work = partial(self._bound_embedder.query, query)
+        if is_observed(self._listeners):
+            return observed_embedding(self, 1, work)
+        return work()
+
+    def _check_query(self, vector: Any, error: type[Exception]) -> None:
+        check_dimension(len(vector), self.dimension, "the query")
+        if self.metric == "cosine" and not vector.any():
+            raise error(
+                "the query vector is all zeros: cosine similarity compares directions, and it has "
+                "none"
+            )
+        if self.metric != "cosine":
+            for _, fault in self._lengths.faults(vector[None, :]):
+                raise error(f"the query vector {fault}")
+
+    @property
+    def _lengths(self) -> LengthLimits:
+        return LengthLimits(self.name, self.capabilities)
+
+    def _check_dimension_limit(self, dimension: int | None) -> None:
+        limit = self.capabilities.max_dimension
+        if dimension is not None and limit is not None and dimension > limit:
+            raise DimensionMismatchError(
+                f"{self.name} holds vectors of at most {limit:,} dimensions (max_dimension), not "
+                f"{dimension:,}",
+                expected=limit,
+                actual=dimension,
+            )
+
+    def _parts(self, ids: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        """Distinct ids, in parts that one call to the engine carries."""
+        for part in id_parts(tuple(dict.fromkeys(ids)), self.capabilities.max_batch):
+            check_stop()
+            yield part
+
+
+def _no_hook(self: ScopedStore, *arguments: object, **options: object) -> NoReturn:
+    raise ScopeError("a scoped store has no way to the engine besides its public methods")
+
+
+class ScopedStore(VectorStore):
+    """What :meth:`VectorStore.scoped` returns.
+
+    Each public method makes a call, as on every store; this class adds the scope to the call and
+    hands it to the store behind.
+    """
+
+    # The hooks would pass by the scope.
+    _add = _search = _get = _scan = _delete = _clear = cast(Any, _no_hook)
+    _stored_ids = _delete_filtered = _count = _update_metadata = cast(Any, _no_hook)
+
+    def __init__(self, parent: VectorStore, scope: ScopeInput) -> None:
+        self._parent = parent
+        self._given = scope
+        self._closed = False
+        self._entered_from: ScopedStore | None = None
+        self._scope: Callable[[], Expression]
+        # A field is callable as well, only to say that it is none.
+        if callable(scope) and not isinstance(scope, Field):
+            self._scope = self._checked(_asked(scope))
+        else:
+            filter = read_filter(cast(FilterInput, scope))
+            if filter is None:
+                raise TypeError("a scope is a filter: scoped(F.tenant == 'a')")
+            # It says the same at every call, so that once is enough.
+            self._scope = _constant(self._checked(_constant(filter))())
+
+    # --- what the store behind says ----------------------------------------------------------
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """What the backend is called."""
+        return self._parent.name
+
+    @property
+    def capabilities(self) -> StoreCapabilities:  # type: ignore[override]
+        """Those of the store behind."""
+        return self._parent.capabilities
+
+    @property
+    def metric(self) -> Metric:
+        """How vectors are compared."""
+        return self._parent.metric
+
+    @property
+    def dimension(self) -> int | None:
+        """Length of the vectors; None while it is not known yet."""
+        return self._parent.dimension
+
+    @property
+    def max_cost(self) -> int | None:
+        """That of the store behind."""
+        return self._parent.max_cost
+
+    @property
+    def embedder(self) -> EmbedderInput | None:
+        """What turns texts into vectors."""
+        return self._parent.embedder
+
+    @property
+    def batching(self) -> BatchingStrategy:  # type: ignore[override]
+        """How texts are cut into calls of the embedder."""
+        return self._parent.batching
+
+    @property
+    def async_threads(self) -> int:  # type: ignore[override]
+        """How many awaited calls run at the same time, of the store and all its views."""
+        return self._parent.async_threads
+
+    @property
+    def native(self) -> NoReturn:
+        """Refused: the backend's own object knows no scope."""
+        self._check_open()
+        raise ScopeError(
+            "a scoped store does not hand out the backend's own object, which reaches everything; "
+            "use .native of the store it was made from"
+        )
+
+    # --- calls -------------------------------------------------------------------------------
+
+    def _run(self, call: Call[Result]) -> Result:
+        self._check_open()
+        result = self._parent._run(call.narrowed(self._scope()))
+        if isinstance(call, ScanCall):
+            return cast(Result, self._while_open(cast("Generator[Any]", result)))
+        return result
+
+    def _while_open(self, documents: Generator[Any]) -> Iterator[Any]:
+        with closing(documents):
+            for document in documents:
+                self._check_open()
+                yield document
+
+    def _checked(self, scope: Callable[[], Expression]) -> Callable[[], Expression]:
+        """A scope that raises ScopeError when it is none, or none that keeps anything out."""
+
+        def checked() -> Expression:
+            # Rebuilt, it carries no text that an error could quote, and costs its callers nothing.
+            filter = without_origin(scope())
+            try:
+                everything = simplify(filter) is True or self._root._matches_all(filter)
+            except FilterError as error:
+                raise ScopeError(
+                    f"{self.name} cannot answer the filter of this scope "
+                    f"({type(error).__name__}); count(filter) on the store itself tells why"
+                ) from None
+            if everything:
+                raise ScopeError(
+                    "the filter of this scope matches every document and keeps nothing apart; use "
+                    "the store itself to work on all of it"
+                )
+            return filter
+
+        return checked
+
+    @property
+    def _root(self) -> VectorStore:
+        return self._parent._root
+
+    def _entered(self) -> ScopedStore:
+        """This view with the filters of all scopes as they are now."""
+        view = ScopedStore.__new__(ScopedStore)
+        view._parent = self._parent._entered()
+        view._given = self._given
+        view._closed = False
+        view._entered_from = self
+        try:
+            view._scope = _constant(self._scope())
+        except ScopeError as error:
+            view._scope = _failed(error)
+        return view
+
+    # --- life --------------------------------------------------------------------------------
+
+    def _check_open(self) -> None:
+        if self._entered_from is not None:
+            self._entered_from._check_open()
+        if self._closed:
+            self._refuse_closed()
+        self._parent._check_open()
+
+    def close(self) -> None:
+        """Close this view; the store behind stays open."""
+        self._closed = True
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        scope = self._given
+        if not callable(scope) or isinstance(scope, Field):
+            scope = self._scope()
+        return ScopedStore, (self._parent, scope)
+
+    def __repr__(self) -> str:
+        state = " (closed)" if self._closed else ""
+        return f"<ScopedStore of {self._parent!r}{state}>"
+
+
+def _constant(filter: Expression) -> Callable[[], Expression]:
+    return lambda: filter
+
+
+def _failed(error: ScopeError) -> Callable[[], Expression]:
+    def scope() -> NoReturn:
+        raise error
+
+    return scope
+
+
+def _asked(function: Callable[[], Any]) -> Callable[[], Expression]:
+    """What a function of the caller's says at this moment, as a filter or as an error."""
+
+    def scope() -> Expression:
+        try:
+            answer = function()
+        except Exception as error:
+            raise ScopeError(
+                f"the function of this scope failed with {type(error).__name__}; its own error is "
+                "the cause of this one; nothing was read or written"
+            ) from error
+        if isinstance(answer, Coroutine):
+            answer.close()
+            raise ScopeError(
+                "the function of this scope is asynchronous; let it return the filter itself, "
+                "from a context variable for example"
+            )
+        try:
+            filter = read_filter(answer)
+        except (TypeError, FilterError):
+            filter = None
+        if filter is None:
+            raise ScopeError(
+                f"the function of this scope returned {_kind(answer)}; it has to return a filter; "
+                "nothing was read or written"
+            )
+        return filter
+
+    return scope
+
+
+def _kind(answer: object) -> str:
+    if isinstance(answer, str):
+        return "a text that is no filter"
+    return "None" if answer is None else f"a {type(answer).__name__}"
+
+
+def read_threads(value: int) -> int:
+    """The option ``async_threads``.
+
+    Raises:
+        ConfigurationError: If it is no whole number from 1 on.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ConfigurationError(f"async_threads is a whole number from 1 on, not {value!r}")
+    return value

@@ -1,0 +1,469 @@
+"""The operations of a store: what each reads of its arguments, and how it runs.
+
+Every public method of :class:`~vecstore.VectorStore` makes one of these and passes it to
+``_execute``. Whatever stands around a store (a scope that narrows calls, an observer
+that times them, a pool that runs them) sees calls and need not know the methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
+
+from vecstore.cancelling import check_stop
+from vecstore.document import Document, checked_metadata, checked_metadata_name, same_document
+from vecstore.errors import ConfigurationError, DocumentError, EmbeddingError
+from vecstore.filter.normalize import simplify
+from vecstore.filter.tree import Expression, FilterInput
+from vecstore.store.adding import Adding
+from vecstore.store.arguments import SearchRequest, read_count, read_filter, read_flag, read_ids
+from vecstore.store.backend import Selection, changed
+from vecstore.store.capabilities import OnConflict, OnError
+from vecstore.store.limits import RecordLimits, of_length_one
+from vecstore.store.ranking import ranked
+from vecstore.store.scope import Scope, leaves_scope
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from vecstore.store.base import VectorStore
+
+Result = TypeVar("Result")
+
+Progress = Callable[[int, int | None], object]
+"""Called after each batch of ``add`` with the documents done and their number, if known."""
+
+_CLEAR = "to delete every document write clear()"
+_CONTENT_ITEMS, _CONTENT_LENGTH = 10, 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call(Generic[Result]):
+    """One operation; subclasses carry its arguments.
+
+    Attributes:
+        within: What a scope adds to the call: it reaches only documents that match. None outside
+            of every scope.
+    """
+
+    operation: ClassVar[str]
+    within: Expression | None = None
+
+    def narrowed(self, scope: Expression) -> Self:
+        """The same call inside a scope, around the scopes it is in already."""
+        return replace(self, within=scope if self.within is None else scope & self.within)
+
+    def run(self, store: VectorStore) -> Result:
+        """Do the work, on a store that is open."""
+        raise NotImplementedError
+
+    def attributes(self) -> dict[str, Any]:
+        """What observers are told of the arguments besides the operation's name."""
+        return {}
+
+    def content(self) -> dict[str, Any]:
+        """What users wrote: told only where that was switched on."""
+        filter = getattr(self, "filter", None)
+        if filter is None:
+            return {}
+        return {"db.vector.query.filter": str(filter)[:_CONTENT_LENGTH]}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddCall(Call[list[str]]):
+    """``add``."""
+
+    operation: ClassVar[str] = "add"
+    documents: Iterable[Document]
+    on_conflict: OnConflict = "replace"
+    on_error: OnError = "raise"
+    progress: Progress | None = None
+
+    @classmethod
+    def read(
+        cls,
+        documents: Iterable[Document],
+        on_conflict: OnConflict,
+        on_error: OnError,
+        progress: Progress | None,
+    ) -> AddCall:
+        """Check the arguments; the documents themselves are looked at one by one."""
+        if isinstance(documents, Document):
+            raise TypeError("add takes a list of documents: add([document])")
+        if isinstance(documents, str | bytes | Mapping) or not isinstance(documents, Iterable):
+            raise TypeError(
+                f"add takes documents, not {type(documents).__name__}; write "
+                "add([Document(text, metadata)])"
+            )
+        if on_conflict not in ("replace", "skip", "error"):
+            raise ValueError(f'on_conflict is "replace", "skip" or "error", not {on_conflict!r}')
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f'on_error is "raise" or "skip", not {on_error!r}')
+        if progress is not None and not callable(progress):
+            raise TypeError("progress is a function of (documents done, documents in all or None)")
+        return cls(
+            documents=documents, on_conflict=on_conflict, on_error=on_error, progress=progress
+        )
+
+    def run(self, store: VectorStore) -> list[str]:
+        return Adding(store, self).run()
+
+    def content(self) -> dict[str, Any]:
+        """The first texts, unless the documents can be taken only once."""
+        if not isinstance(self.documents, Collection):
+            return {}
+        return {
+            "vecstore.documents": [
+                one.text[:_CONTENT_LENGTH]
+                for one in list(self.documents)[:_CONTENT_ITEMS]
+                if isinstance(one, Document)
+            ]
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchCall(Call[list[Document]]):
+    """``search``."""
+
+    operation: ClassVar[str] = "search"
+    request: SearchRequest
+
+    @classmethod
+    def read(
+        cls,
+        query: str | SearchRequest | None,
+        vector: ArrayLike | None,
+        top_k: int,
+        threshold: float | None,
+        filter: FilterInput,
+        include_embedding: bool,
+        offset: int,
+    ) -> SearchCall:
+        """Check the arguments."""
+        rest = (vector, top_k, threshold, filter, include_embedding, offset)
+        if not isinstance(query, SearchRequest):
+            return cls(request=SearchRequest(query, *rest))
+        if rest != (None, 4, None, None, False, 0):
+            raise TypeError("a SearchRequest carries everything; put the rest into it as well")
+        return cls(request=query)
+
+    @property
+    def filter(self) -> Expression | None:
+        """Which documents to look among."""
+        return cast("Expression | None", self.request.filter)  # the request has read it
+
+    def run(self, store: VectorStore) -> list[Document]:
+        request = self.request
+        limit = store.capabilities.max_top_k
+        # What is passed over has to be found as well.
+        wanted = request.offset + request.top_k
+        if limit is not None and wanted > limit:
+            asked = f"{wanted:,}" + (" (offset + top_k)" if request.offset else "")
+            raise ValueError(
+                f"{store.name} returns at most {limit:,} documents of a search (max_top_k), not "
+                f"{asked}; to read many documents, see scan()"
+            )
+        if request.query is not None and store._bound_embedder is None:
+            raise ConfigurationError(
+                "this store has no embedder to turn the query text into a vector; make the store "
+                "with embedder=..., or search with vector=[...]"
+            )
+        if request.vector is not None:
+            store._check_query(request.vector, ValueError)
+        matches, filter = store._compiled(self.operation, self.filter, self.within)
+        if not matches or not request.top_k:
+            return []
+        vector: Any = request.vector
+        if vector is None:
+            assert request.query is not None
+            vector = store._embed_query(request.query)
+            store._check_query(vector, EmbeddingError)
+            check_stop()
+        if store.metric == "cosine" and any(store._lengths.faults(vector[None, :])):
+            vector = of_length_one(vector)  # only its direction counts
+        found = store._ask_all(
+            "search",
+            store._search,
+            vector,
+            top_k=wanted,
+            filter=filter,
+            include_embedding=request.include_embedding,
+        )
+        return ranked(found, store.metric, request.threshold)[request.offset : wanted]
+
+    def attributes(self) -> dict[str, Any]:
+        """What was asked for."""
+        return {
+            "db.vector.query.top_k": self.request.top_k,
+            "db.vector.query.similarity_threshold": self.request.threshold,
+        }
+
+    def content(self) -> dict[str, Any]:
+        """The query's text and the filter."""
+        query = self.request.query
+        told = {} if query is None else {"db.vector.query.content": query[:_CONTENT_LENGTH]}
+        return {**Call.content(self), **told}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetCall(Call[list[Document]]):
+    """``get``."""
+
+    operation: ClassVar[str] = "get"
+    ids: tuple[str, ...] | None = None
+    filter: Expression | None = None
+    limit: int | None = None
+    include_embedding: bool = False
+
+    @classmethod
+    def read(
+        cls,
+        ids: Iterable[str] | None,
+        filter: FilterInput,
+        limit: int | None,
+        include_embedding: bool,
+    ) -> GetCall:
+        """Check the arguments."""
+        return cls(
+            ids=read_ids(ids, "get"),
+            filter=read_filter(filter),
+            limit=None if limit is None else read_count("limit", limit),
+            include_embedding=read_flag("include_embedding", include_embedding),
+        )
+
+    def run(self, store: VectorStore) -> list[Document]:
+        matches, filter = store._compiled(self.operation, self.filter, self.within)
+        if not matches or self.limit == 0 or (self.ids is not None and not self.ids):
+            return []
+        if self.ids is None:
+            return store._ask_all(
+                "get",
+                store._get,
+                Selection(filter=filter),
+                at_most=self.limit,
+                limit=self.limit,
+                include_embedding=self.include_embedding,
+            )
+        by_id: dict[str, Document] = {}
+        for ids in store._parts(self.ids):
+            for document in store._ask_all(
+                "get",
+                store._get,
+                Selection(ids=ids, filter=filter),
+                limit=None,
+                include_embedding=self.include_embedding,
+            ):
+                by_id[document.id] = document
+        wanted = [id for id in self.ids if id in by_id][: self.limit]
+        return list(_apart([by_id[id] for id in wanted]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateMetadataCall(Call[int]):
+    """``update_metadata``."""
+
+    operation: ClassVar[str] = "update_metadata"
+    ids: tuple[str, ...] | None = None
+    filter: Expression | None = None
+    set: dict[str, Any] = field(default_factory=dict)
+    unset: tuple[str, ...] = ()
+
+    @classmethod
+    def read(
+        cls,
+        ids: Iterable[str] | None,
+        filter: FilterInput,
+        set: Mapping[str, Any],
+        unset: Iterable[str],
+    ) -> UpdateMetadataCall:
+        """Check the arguments."""
+        if ids is None and filter is None:
+            raise ValueError(
+                "update_metadata needs ids or a filter; to change every document, pass a filter "
+                "that matches all: filter=F.any_key.not_in([])"
+            )
+        if not isinstance(set, Mapping):
+            raise TypeError("set takes a dict of new values: set={'key': value}")
+        if isinstance(unset, str | bytes | Mapping) or not isinstance(unset, Iterable):
+            raise TypeError("unset takes a list of keys: unset=['key']")
+        removed = tuple(dict.fromkeys(checked_metadata_name(name) for name in unset))
+        values = checked_metadata(set, None)
+        if not values and not removed:
+            raise ValueError("nothing to change: pass set={'key': value} or unset=['key']")
+        both = [name for name in removed if name in values]
+        if both:
+            raise DocumentError(f"{both[0]!r} stands in both set and unset", key=both[0])
+        return cls(
+            ids=read_ids(ids, "update_metadata"),
+            filter=read_filter(filter),
+            set=values,
+            unset=removed,
+        )
+
+    def run(self, store: VectorStore) -> int:
+        limits = RecordLimits(store.name, store.capabilities)
+        limits.check_integers(self.set, None)
+        kept = limits.kept(self.set)
+        limits.check_size(kept, None)
+        # A null that the engine does not keep is the same as the key's absence.
+        unset = (*self.unset, *[name for name in self.set if name not in kept])
+        matches, filter = store._compiled(self.operation, self._staying(store), self.within)
+        if not matches:
+            return 0
+        if self.ids is None:
+            return store._ask(
+                "update_metadata",
+                store._update_metadata,
+                Selection(filter=filter),
+                set=kept,
+                unset=unset,
+            )
+        return sum(
+            store._ask(
+                "update_metadata",
+                store._update_metadata,
+                Selection(ids=ids, filter=filter),
+                set=kept,
+                unset=unset,
+            )
+            for ids in store._parts(self.ids)
+        )
+
+    def _staying(self, store: VectorStore) -> Expression | None:
+        """The filter inside a scope: only what stays in the scope is changed.
+
+        Raises:
+            ScopeError: If the change would move a document out of it.
+        """
+        if self.within is None:
+            return self.filter
+        scope = Scope(self.within)
+        condition = scope.condition_to_stay(self.set, self.unset)
+        if condition is True:
+            return self.filter
+        if condition is False:
+            raise leaves_scope()
+        for document in self._selected(store):
+            if not scope.keeps(changed(document.metadata, self.set, self.unset)):
+                raise leaves_scope()
+        # Also where another writer changes a document in between, it cannot leave.
+        return condition if self.filter is None else condition & self.filter
+
+    def _selected(self, store: VectorStore) -> Iterable[Document]:
+        if self.ids is None:
+            return ScanCall(filter=self.filter, within=self.within).run(store)
+        ids = tuple(dict.fromkeys(self.ids))
+        return GetCall(ids=ids, filter=self.filter, within=self.within).run(store)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteCall(Call[int]):
+    """``delete``."""
+
+    operation: ClassVar[str] = "delete"
+    ids: tuple[str, ...] | None = None
+    filter: Expression | None = None
+
+    @classmethod
+    def read(cls, ids: Iterable[str] | None, filter: FilterInput) -> DeleteCall:
+        """Check the arguments.
+
+        Raises:
+            ValueError: If they select everything; ``clear()`` is for that.
+        """
+        if isinstance(filter, str) and not filter.strip():
+            raise ValueError(f"the filter is empty; {_CLEAR}")
+        if ids is None and filter is None:
+            raise ValueError(f"delete needs ids or a filter; {_CLEAR}")
+        expression = read_filter(filter)
+        if ids is None and expression is not None and simplify(expression) is True:
+            raise ValueError(f"this filter matches every document; {_CLEAR}")
+        return cls(ids=read_ids(ids, "delete"), filter=expression)
+
+    def run(self, store: VectorStore) -> int:
+        matches, filter = store._compiled(self.operation, self.filter, self.within)
+        if not matches:
+            return 0
+        if self.ids is None:
+            if filter is None or (
+                self.within is not None and store._matches_all(self.filter, self.operation)
+            ):
+                raise ValueError(
+                    f"on {store.name} this filter matches every document; to delete every document "
+                    "write clear()"
+                )
+            return store._ask("delete", store._delete_filtered, filter)
+        return sum(
+            store._ask("delete", store._delete, Selection(ids=ids, filter=filter))
+            for ids in store._parts(self.ids)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountCall(Call[int]):
+    """``count``."""
+
+    operation: ClassVar[str] = "count"
+    filter: Expression | None = None
+
+    def run(self, store: VectorStore) -> int:
+        matches, filter = store._compiled(self.operation, self.filter, self.within)
+        return store._ask("count", store._count, filter) if matches else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanCall(Call[Iterator[Document]]):
+    """``scan``."""
+
+    operation: ClassVar[str] = "scan"
+    filter: Expression | None = None
+    batch_size: int = 256
+    include_embedding: bool = False
+
+    @classmethod
+    def read(cls, filter: FilterInput, batch_size: int, include_embedding: bool) -> ScanCall:
+        """Check the arguments."""
+        size = read_count("batch_size", batch_size)
+        if not size:
+            raise ValueError("batch_size is 1 or more, not 0")
+        return cls(
+            filter=read_filter(filter),
+            batch_size=size,
+            include_embedding=read_flag("include_embedding", include_embedding),
+        )
+
+    def run(self, store: VectorStore) -> Iterator[Document]:
+        matches, filter = store._compiled(self.operation, self.filter, self.within)
+        if not matches:
+            return _none()
+        return store._ask_scan(
+            filter, batch_size=self.batch_size, include_embedding=self.include_embedding
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClearCall(Call[None]):
+    """``clear``."""
+
+    operation: ClassVar[str] = "clear"
+
+    def run(self, store: VectorStore) -> None:
+        if self.within is None:
+            store._ask("clear", store._clear)
+            return
+        matches, filter = store._compiled("clear", self.within)
+        if matches:
+            store._ask("clear", store._delete_filtered, filter)
+
+
+def _apart(documents: Sequence[Document]) -> Iterator[Document]:
+    """Documents none of which changes with another: an object that came before is copied."""
+    seen: set[int] = set()
+    for document in documents:
+        yield same_document(document) if id(document) in seen else document
+        seen.add(id(document))
+
+
+def _none() -> Iterator[Document]:
+    yield from ()

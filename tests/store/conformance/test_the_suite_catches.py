@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.store.conformance.broken import BROKEN
-from vecstore.testing import StoreSuite
+from vecstore.testing import PersistentStoreTests, StoreSuite
 
 ROOT = Path(__file__).resolve().parents[3]
 SUITES = "tests/store/conformance/broken_suites.py"
@@ -73,3 +73,10 @@ def test_no_test_of_the_suite_hides_another() -> None:
     )
     assert [name for name, count in names.items() if count > 1] == []
     assert len(names) > 90
+
+
+@pytest.mark.parametrize("suite", [StoreSuite, PersistentStoreTests])
+def test_each_test_says_what_usually_breaks_it(suite: type) -> None:
+    """pytest shows it above the failure, to someone who has not read the suite."""
+    tests = {name: getattr(suite, name) for name in dir(suite) if name.startswith("test_")}
+    assert [name for name, test in tests.items() if len(test.__doc__ or "") < 40] == []

@@ -64,7 +64,8 @@ class StoreSuite(
     """Subclass it, say how a store is made: pytest does the rest.
 
     What the store declares in its ``capabilities`` is tested on both sides: it works up to the
-    limit, and past it is refused, naming the limit, before the engine is called.
+    limit, and past it is refused, naming the limit, before the engine is called. Where a test
+    fails, its docstring says what usually breaks it and where to look.
 
     Attributes:
         metric: The metric that most tests use.

@@ -32,6 +32,11 @@ class Adding(StoreSuiteBase):
     """Tests of ``add``."""
 
     def test_ids_stay_with_their_documents_across_batches(self) -> None:
+        """Rows of a batch went to each other's ids, or batches came back in another order.
+
+        Look at how ``_add`` zips ``Batch.ids``, ``texts``, ``metadata`` and ``vectors``, and
+        whether the engine's answer keeps the order of what it was sent.
+        """
         embedder = TextEmbedder()
         store = self.new_store(embedder=embedder, batching=CountBatching(5))
         documents = self.documents(12)
@@ -41,12 +46,18 @@ class Adding(StoreSuiteBase):
         self.check_vectors(store, {d.id: vector_of(d.text) for d in documents})
 
     def test_add_nothing(self, store: VectorStore) -> None:
+        """An empty call reached the engine, many of which refuse one: an ``add`` of its own?"""
         with self.no_call(store):
             assert store.add([]) == []
             assert store.add(iter(())) == []
         assert store.count() == 0
 
     def test_an_iterator_is_taken_in_windows(self, store: VectorStore) -> None:
+        """A document was lost or met twice where one ``_add`` ends and the next begins.
+
+        Look at state that a batch leaves behind, and at writes that are not visible yet when
+        ``count`` is asked.
+        """
         documents = self.documents(1_500, embedded=True)
 
         def stream() -> Iterator[Document]:
@@ -56,12 +67,18 @@ class Adding(StoreSuiteBase):
         assert store.count() == 1_500
 
     def test_a_document_without_id_gets_one(self, store: VectorStore) -> None:
+        """The id that ``add`` drew is not the one stored: ``_add`` wrote one of the engine's."""
         if self.capabilities.id_charset == "integer":
             return  # a drawn id is a UUID, which such a store cannot have
         (id,) = store.add([Document("no id")])
         assert [document.text for document in store.get([id])] == ["no id"]
 
     def test_replace_changes_the_whole_document(self, store: VectorStore) -> None:
+        """An old key, text or vector survived: ``_add`` merged where it had to replace.
+
+        Engines whose upsert keeps fields that are not named need a delete before, or an overwrite;
+        text, metadata and vector change in one step.
+        """
         before = self.held_domain.fit({"old": 1, "both": {"x": 1, "y": 1}, "n": 1})
         after = self.held_domain.fit({"new": 2, "both": {"x": 2}, "n": 2})
         old = self.document("a", before, text="old text")
@@ -72,6 +89,7 @@ class Adding(StoreSuiteBase):
         self.check_vectors(store, {new.id: vector_of("new text")})
 
     def test_skip_leaves_what_is_there(self, store: VectorStore) -> None:
+        """``_add`` overwrote a document in spite of ``"skip"``, or left out an id that was free."""
         old, new = self.document("a", {"old": 1}), self.document("a", {"new": 2}, text="new")
         store.add([old])
         added = store.add([new, self.document("b")], on_conflict="skip")
@@ -84,6 +102,10 @@ class Adding(StoreSuiteBase):
         self.check_vectors(store, {old.id: vector_of(old.text)})
 
     def test_error_names_the_ids_and_writes_nothing_of_the_batch(self, store: VectorStore) -> None:
+        """A part of a refused batch was written, or taken ids are missing in the error: ``_add``.
+
+        Look for taken ids before the first write, all of them, and raise ``duplicates_error``.
+        """
         old = [self.document("a", {"old": 1}), self.document("c", {"old": 3})]
         store.add(old)
         new = [self.document(name, {"new": 1}, text="new") for name in ("b", "a", "d", "c")]
@@ -96,6 +118,7 @@ class Adding(StoreSuiteBase):
         assert store.add([self.document("e")], on_conflict="error") == self.ids("e")
 
     def test_skip_embeds_only_what_is_free(self) -> None:
+        """``_stored_ids`` missed a stored id, whose text was embedded (and paid for) again."""
         embedder = TextEmbedder()
         store = self.new_store(embedder=embedder)
         store.add([self.document("a"), self.document("c")])
@@ -118,6 +141,7 @@ class Adding(StoreSuiteBase):
         assert steps[1:] == [(4, 4)]
 
     def test_error_is_raised_before_anything_is_embedded_or_written(self) -> None:
+        """``_stored_ids`` missed a stored id: the conflict came to light only in ``_add``."""
         embedder = TextEmbedder()
         store = self.new_store(embedder=embedder, batching=CountBatching(2))
         taken = self.document("taken")
@@ -137,6 +161,11 @@ class Adding(StoreSuiteBase):
     def test_what_others_wrote_in_between_is_decided_by_the_engine(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        """``_add`` trusted the look before it, which others may have made untrue.
+
+        It decides about ``Batch.on_conflict`` once more, by itself; ``_stored_ids`` only saves
+        embedding.
+        """
         store = self.new_store(embedder=TextEmbedder(), batching=CountBatching(2))
         taken = self.document("taken", {"old": 1})
         store.add([taken])
@@ -157,6 +186,11 @@ class Adding(StoreSuiteBase):
     def test_one_id_twice_in_a_call(
         self, store: VectorStore, mode: OnConflict, as_iterator: bool
     ) -> None:
+        """The wrong one of two documents with one id is kept, across batches too: ``on_conflict``.
+
+        Within a batch ids are distinct; a failure here is mostly an ``_add`` that does not see what
+        the batch before it has written.
+        """
         # Past the window of 1,024 in which an iterator is taken.
         count = 1_200 if as_iterator else 4
         first, last = (
@@ -181,6 +215,10 @@ class Adding(StoreSuiteBase):
         self.check_vectors(store, {kept.id: vector_of(kept.text)})
 
     def test_given_embeddings_are_taken_as_they_are(self, store: VectorStore) -> None:
+        """Rows of given and of embedded vectors were mixed up.
+
+        Look at how ``_add`` brings ``Batch.vectors`` and ``Batch.ids`` together.
+        """
         given = self.document("given", embedding=vector_of("of its own"))
         store.add([self.document("first"), given, self.document("last")])
         assert self.embedder.batches == [["text of first", "text of last"]]
@@ -194,6 +232,7 @@ class Adding(StoreSuiteBase):
         )
 
     def test_without_embedder_a_text_is_refused_before_any_write(self) -> None:
+        """A batch was written before all documents were checked: an ``add`` of the store's own?"""
         store = self.new_store()
         documents = [self.document("a", embedding=vector_of("a")), self.document("b")]
         with self.no_call(store), pytest.raises(ConfigurationError, match="embedder"):
@@ -201,6 +240,11 @@ class Adding(StoreSuiteBase):
         assert store.add(documents[:1]) == self.ids("a")
 
     def test_everything_is_checked_before_the_first_write(self, store: VectorStore) -> None:
+        """Something was written before the last document was checked, or the error names another.
+
+        ``_check_documents`` sees all documents before ``_add`` sees the first; the dimension counts
+        once the store says it.
+        """
         good = self.documents(6)
         spoiled = self.document("spoiled", {"fine": 1})
         spoiled.metadata["odd key"] = {"inner": float("nan")}
@@ -217,7 +261,11 @@ class Adding(StoreSuiteBase):
         self.check_holds(store, [])
 
     def test_what_another_store_has_read_is_checked(self, store: VectorStore) -> None:
-        """Others may have written there what no document of this library can hold."""
+        """Others may have written there what no document of this library can hold.
+
+        Usually: metadata that no document can hold got in by way of another store's documents:
+        ``_add``.
+        """
         store.add([self.document("a", {"p": [1, 2]})])
         id, vector = self.id("foreign"), np.array(vector_of("foreign"), np.float32)
         odd: tuple[dict[str, Any], ...] = (
@@ -245,6 +293,11 @@ class Adding(StoreSuiteBase):
         assert sorted(one.id for one in store.get(filter="p == 1")) == sorted([self.id("a"), id])
 
     def test_a_given_vector_of_zeros(self, store: VectorStore) -> None:
+        """Zeros have no direction: refused under cosine, stored like any vector elsewhere.
+
+        Look at a score that divides by a length, and at an engine that normalises whatever the
+        metric is.
+        """
         zeros = self.document("zeros", embedding=[0.0] * DIMENSION)
         if self.metric == "cosine":
             with self.no_call(store), pytest.raises(DocumentError, match="zeros") as caught:
@@ -261,6 +314,7 @@ class Adding(StoreSuiteBase):
         assert len(store.search(vector=[0.0] * DIMENSION, top_k=2)) == 2
 
     def test_arguments_of_other_kinds_are_refused(self, store: VectorStore) -> None:
+        """An ``add`` of the store's own reads its arguments more loosely than the base does."""
         anything: Any = store
         with self.no_call(store):
             for wrong in (self.document("a"), "a text", {"a": 1}, None, 3, ["a text"], [None]):
@@ -272,12 +326,14 @@ class Adding(StoreSuiteBase):
                 anything.add([], on_conflict="merge")
 
     def test_progress(self) -> None:
+        """``progress`` counts documents of written batches: ``_add`` must have returned by then."""
         store = self.new_store(embedder=TextEmbedder(), batching=CountBatching(4))
         steps: list[tuple[int, int | None]] = []
         store.add(self.documents(10), progress=lambda done, of: steps.append((done, of)))
         assert steps == [(4, 10), (8, 10), (10, 10)]
 
     def test_a_text_with_too_many_tokens_is_named_before_any_write(self) -> None:
+        """The store's own ``batching`` was used, not the one it was given: see its ``__init__``."""
         counting = TokenBatching(8, reserve=0, count_tokens=lambda text: len(text.split()))
         embedder = TextEmbedder()
         store = self.new_store(embedder=embedder, batching=counting)
@@ -291,6 +347,7 @@ class Adding(StoreSuiteBase):
         assert [len(texts) for texts in embedder.batches] == [2, 2, 1]
 
     def test_what_callers_hold_is_not_what_is_stored(self, store: VectorStore) -> None:
+        """A caller's dict or list is the stored one: copy in ``_add``, and whatever is read."""
         source = self.held_domain.fit({"list": ["a"], "object": {"inner": ["b"]}, "n": 1})
         document = self.document("a", source)
         store.add([document])
@@ -318,6 +375,11 @@ class Adding(StoreSuiteBase):
             self.check_holds(store, [expected])
 
     def test_a_backend_that_fails_half_way(self) -> None:
+        """A failed ``_add`` took back what was told to be stored, or left rows of its own.
+
+        Batches before the failing one stay: look for a transaction around all of them, or a buffer
+        that is flushed later.
+        """
         store = self.new_store(embedder=TextEmbedder(), batching=CountBatching(3))
         documents = self.documents(10)
         written = 0
@@ -338,6 +400,7 @@ class Adding(StoreSuiteBase):
         self.check_holds(store, documents)
 
     def test_an_empty_text(self, store: VectorStore) -> None:
+        """An empty text came back as null, or as no text at all: ``_add`` and how rows are read."""
         document = self.document("a", {"n": 1}, text="", embedding=vector_of("a"))
         store.add([document])
         self.check_holds(store, [document])

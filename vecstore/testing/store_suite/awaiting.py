@@ -23,6 +23,11 @@ class Awaiting(StoreSuiteBase):
     """Tests of ``.aio``."""
 
     def test_awaited_calls_do_what_the_others_do(self, store: VectorStore) -> None:
+        """Hooks run in several threads at once: a connection or a cursor is shared without a lock.
+
+        Where only some tasks fail, look at objects of the client that belong to the thread or loop
+        that made them.
+        """
         documents = self.documents(30)
 
         async def main() -> None:
@@ -46,6 +51,11 @@ class Awaiting(StoreSuiteBase):
         assert store.count() == 0
 
     def test_a_cancelled_add_stops_between_batches(self) -> None:
+        """A cancelled call left a lock, a transaction or a connection behind: ``_add``.
+
+        The hook at work is finished, no other is begun; what it has taken must come back on every
+        way out.
+        """
         store = self.new_store(embedder=TextEmbedder(), batching=CountBatching(3))
         documents = self.documents(12)
         reached, opened = threading.Event(), threading.Event()
@@ -78,6 +88,7 @@ class Awaiting(StoreSuiteBase):
             asyncio.run(asyncio.wait_for(main(), 120))
 
     def test_an_awaited_store_is_closed_after_its_calls(self) -> None:
+        """``_close`` failed in another thread than the one that opened, or a call got past it."""
         store = self.new_store(embedder=TextEmbedder())
 
         async def main() -> None:
@@ -96,6 +107,10 @@ class Observing(StoreSuiteBase):
     """Tests of what observers are told."""
 
     def test_every_operation_is_told_once(self) -> None:
+        """A hook calls a public method, which is told as a second operation; or ``_place`` fails.
+
+        Hooks call hooks. No attribute may hold a document's id, text or metadata.
+        """
         told: list[tuple[str, Mapping[str, Any], str | None]] = []
 
         class Telling:

@@ -25,7 +25,11 @@ class Closing(StoreSuiteBase):
     """Tests of the end of a store, and of what goes wrong inside it."""
 
     def test_closing_while_others_are_at_work(self) -> None:
-        """Each call of theirs comes back as it should, or is refused; two threads close."""
+        """Each call of theirs comes back as it should, or is refused; two threads close.
+
+        Usually: a call met a client that is gone, or ``_close`` did not bear to be called twice.
+        What the engine says about a closed client must become ``StoreClosedError``.
+        """
         store = self.new_store()
         made = self.behind(store)
         store.add(self.documents(8, embedded=True))
@@ -62,7 +66,11 @@ class Closing(StoreSuiteBase):
             store.count()
 
     def test_no_hook_is_at_work_when_a_store_gives_back_what_it_holds(self) -> None:
-        """Closing waits for the hooks of other threads, and begins no other."""
+        """Closing waits for the hooks of other threads, and begins no other.
+
+        Usually: the store closes by a ``close`` of its own; ``_close`` is called when no hook is at
+        work.
+        """
         store = self.new_store()
         made = self.behind(store)
         store.add(self.documents(3, embedded=True))
@@ -101,6 +109,11 @@ class Closing(StoreSuiteBase):
         assert order[-1] == "closed", "hooks were still at work"
 
     def test_no_bare_error_leaves_a_store(self, store: VectorStore) -> None:
+        """An error of the engine's client left a hook as it was, or was lost, or lost its cause.
+
+        Raise ``BackendError(...) from error``; a bare ``except`` or a ``return`` in ``finally``
+        hides one.
+        """
         store.add(self.documents(2, embedded=True))
         calls = self._calls(store, 0)
 

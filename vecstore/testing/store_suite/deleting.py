@@ -18,6 +18,10 @@ class Deleting(StoreSuiteBase):
     """Tests of ``delete`` and ``clear``."""
 
     def test_delete_by_ids(self, store: VectorStore) -> None:
+        """``_delete`` counts ids that it was asked for in place of documents that there were.
+
+        Or a deleted document is still found: search reads an index that lags behind.
+        """
         documents = self.documents(8)
         store.add(documents)
         asked = self.ids("doc-2", "nobody", "doc-5", "doc-2")
@@ -29,6 +33,7 @@ class Deleting(StoreSuiteBase):
         assert found == set(self.ids("doc-1", "doc-3", "doc-4", "doc-6", "doc-7"))
 
     def test_delete_by_filter_and_by_both(self, store: VectorStore) -> None:
+        """``_delete`` left out the ids or the filter: it takes what meets both of ``Selection``."""
         documents = self.documents(10)
         store.add(documents)
         assert store.delete(filter="n >= 7") == 3
@@ -42,12 +47,14 @@ class Deleting(StoreSuiteBase):
         assert store.count() == 4
 
     def test_delete_many_ids(self, store: VectorStore) -> None:
+        """More ids than one call of the engine takes: split them, or declare ``max_batch``."""
         documents = self.documents(1_100, embedded=True)
         store.add(documents)
         assert store.delete([one.id for one in documents[50:]]) == 1_050
         self.check_holds(store, documents[:50])
 
     def test_delete_nothing(self, store: VectorStore) -> None:
+        """An empty selection reached the engine, where it often means everything."""
         store.add(self.documents(3))
         with self.no_call(store):
             assert store.delete([]) == 0
@@ -58,6 +65,7 @@ class Deleting(StoreSuiteBase):
         assert store.count() == 3
 
     def test_deleting_everything_is_refused(self, store: VectorStore) -> None:
+        """A ``delete`` of the store's own let a filter through that matches every document."""
         documents = self.documents(3)
         store.add(documents)
         anything: Any = store
@@ -84,6 +92,7 @@ class Deleting(StoreSuiteBase):
         self.check_holds(store, documents)
 
     def test_a_text_in_place_of_ids_is_refused(self, store: VectorStore) -> None:
+        """A ``delete`` of the store's own takes a text for a list of its letters or a filter."""
         documents = self.documents(3)
         store.add(documents)
         anything: Any = store
@@ -99,6 +108,11 @@ class Deleting(StoreSuiteBase):
         self.check_holds(store, documents)
 
     def test_hostile_texts_never_widen_a_deletion(self, store: VectorStore) -> None:
+        """A value reached the engine unquoted: bind it, or use the dialect's one quoting function.
+
+        Documents that had to stay are gone, so nothing else matters until this passes:
+        ``_compile_filter``, ``_delete_filtered``.
+        """
         documents = [
             self.document(f"doc-{number}", {"source": text}, embedding=vector_of("a"))
             for number, text in enumerate(HOSTILE_TEXTS)
@@ -118,6 +132,10 @@ class Deleting(StoreSuiteBase):
         assert store.get([bystander.id])
 
     def test_what_was_deleted_can_be_added_again(self, store: VectorStore) -> None:
+        """A deleted id still counts as taken.
+
+        Look for a tombstone, or for a table of ids that ``_delete`` forgot.
+        """
         old, new = self.document("a", {"n": 1}), self.document("a", {"m": 2}, text="new")
         store.add([old])
         store.delete([old.id])
@@ -126,6 +144,7 @@ class Deleting(StoreSuiteBase):
         self.check_vectors(store, {new.id: vector_of("new")})
 
     def test_clear(self, store: VectorStore) -> None:
+        """``_clear`` left documents, or took more than them: its index or settings are to stay."""
         store.clear()
         documents = self.documents(5)
         store.add(documents)
@@ -140,7 +159,11 @@ class Deleting(StoreSuiteBase):
         assert store.count() == 0
 
     def test_clear_keeps_the_dimension(self) -> None:
-        """What was made for vectors of one length stays so, declared or not."""
+        """What was made for vectors of one length stays so, declared or not.
+
+        Usually: ``_clear`` made the place anew and forgot the dimension, or ``dimension`` is read
+        too late.
+        """
         for options in ({}, {"dimension": None}):
             store = self.new_store(**options)
             store.add([self.document("a", embedding=vector_of("a"))])

@@ -70,7 +70,11 @@ class Embedding(StoreSuiteBase):
 
     @pytest.mark.parametrize("wrong", _WRONG)
     def test_nothing_of_a_wrong_answer_is_stored(self, wrong: str) -> None:
-        """The batches before are; the error carries the ids on both sides."""
+        """The batches before are; the error carries the ids on both sides.
+
+        Usually: batches before a failed one are missing, or ``_add`` was given less than it should
+        write.
+        """
         embedder = WrongEmbedder(_WRONG[wrong], after=2)
         store = self.new_store(embedder=embedder, batching=CountBatching(3))
         documents = self.documents(11)
@@ -85,6 +89,7 @@ class Embedding(StoreSuiteBase):
 
     @pytest.mark.parametrize("wrong", _WRONG)
     def test_a_wrong_answer_for_a_query_is_refused(self, wrong: str) -> None:
+        """A ``search`` of the store's own passes the embedder's answer on without checking it."""
         store = self.new_store(embedder=WrongEmbedder(_WRONG[wrong]))
         store.add([self.document("a", embedding=vector_of("a"))])
         with self.no_call(store), pytest.raises((EmbeddingError, DimensionMismatchError)) as caught:
@@ -92,6 +97,7 @@ class Embedding(StoreSuiteBase):
         assert _SECRET not in str(caught.value)
 
     def test_the_embedders_own_error_is_the_cause(self) -> None:
+        """An ``add`` or ``search`` of the store's own calls the embedder past the base."""
         store = self.new_store(embedder=WrongEmbedder(_fails))
         for call in (lambda: store.add(self.documents(1)), lambda: store.search("query")):
             with pytest.raises(EmbeddingError) as caught:
@@ -100,6 +106,7 @@ class Embedding(StoreSuiteBase):
         assert store.count() == 0
 
     def test_an_embedder_that_returns_zeros(self) -> None:
+        """Zeros have no direction: under cosine they are refused, elsewhere they are found."""
         zeros = WrongEmbedder(lambda right: [[0.0] * DIMENSION for _ in right])
         store = self.new_store(embedder=zeros)
         if self.metric == "cosine":
@@ -113,7 +120,11 @@ class Embedding(StoreSuiteBase):
             assert len(store.search("query")) == 2
 
     def test_a_dimension_that_changes_between_batches(self) -> None:
-        """Where the store takes its dimension from the first vector, that one stands."""
+        """Where the store takes its dimension from the first vector, that one stands.
+
+        Usually: the store does not know its dimension after its first ``_add``, or takes that of
+        the last.
+        """
         longer = WrongEmbedder(lambda right: [[*vector, 1.0] for vector in right], after=1)
         try:
             store = self.new_store(dimension=None, embedder=longer, batching=CountBatching(2))
@@ -126,6 +137,7 @@ class Embedding(StoreSuiteBase):
         self.check_holds(store, documents[:2])
 
     def test_a_function_is_an_embedder(self) -> None:
+        """``__init__`` looks for methods of the embedder; pass it on to the base as it is."""
         store = self.new_store(embedder=lambda texts: [vector_of(text) for text in texts])
         documents = self.documents(3)
         store.add(documents)
@@ -133,12 +145,15 @@ class Embedding(StoreSuiteBase):
         self.check_vectors(store, {one.id: vector_of(one.text) for one in documents})
 
     def test_what_is_no_embedder_is_refused(self) -> None:
+        """``__init__`` keeps ``embedder`` from the base, which looks at what it is given."""
         wrong: Any
         for wrong in (5, "text-embedding", object(), TextEmbedder):
             with pytest.raises(ConfigurationError, match="embedder"):
                 self.new_store(embedder=wrong)
 
     def test_errors_of_the_library_keep_their_kind(self, store: VectorStore) -> None:
+        """An ``except`` around a hook wraps errors of the library in ``BackendError`` again."""
+
         def refuse(right: list[Any]) -> Any:
             raise ConfigurationError("the model is not there")
 

@@ -30,33 +30,58 @@ class Filtering(StoreSuiteBase):
     """Tests of filters through every method that takes one."""
 
     def test_every_operator(self, library: Library) -> None:
+        """The dialect answers a comparison otherwise than the rules do, or the store runs it so.
+
+        Run a ``DialectSuite`` first: it says which. Mostly an absent key, a list, or a value of
+        another type (``1`` and ``true``).
+        """
         self._compare(library, cases.atoms_on(("k",), _LITERALS))
 
     def test_keys_inside_objects_and_odd_keys(self, library: Library) -> None:
+        """A key was taken for a path, or a path for a key.
+
+        Look at how ``_compile_filter`` quotes keys and steps into objects.
+        """
         self._compare(library, islice(cases.atoms_on_paths(), 0, None, 5))
         self._compare(library, islice(cases.atoms_on_odd_keys(), 0, None, 13))
 
     def test_lists_of_literals(self, library: Library) -> None:
+        """``IN`` and ``NOT IN`` with mixed types or duplicates: see the dialect's ``member``."""
         self._compare(library, islice(cases.lists_of_literals(), 0, None, 3))
 
     def test_hostile_texts_never_widen_a_filter(self, library: Library) -> None:
+        """A text ended its quotes: bind values, and quote keys by the dialect's one function."""
         self._compare(library, islice(cases.hostile(), 0, None, 7))
 
     def test_grouping_and_negation(self, library: Library) -> None:
+        """Parentheses are missing, or three-valued logic got in: ``all_of`` and ``any_of``."""
         atoms = [atom for atom in cases.representative_atoms() if self.answers(atom)]
         self._compare(library, islice(cases.combinations(atoms), 0, None, 4))
 
     def test_constants(self, library: Library) -> None:
+        """A filter that matches everything, or nothing, became an empty query.
+
+        Look at what the store does with ``Compiled.matches_all`` and ``matches_none``.
+        """
         atoms = [atom for atom in cases.representative_atoms() if self.answers(atom)]
         self._compare(library, (filter for filter, _ in cases.constants(atoms)))
 
     @sized(50, 2_000)
     def test_random_filters(self, library: Library, size: int) -> None:
+        """The dialect and the rules differ, or two methods of the store do: see which one is named.
+
+        ``get`` alone differs: ``_get``. All differ: ``_compile_filter``, which a ``DialectSuite``
+        tests by itself.
+        """
         source = self.random_cases(1)
         self._compare(library, (source.filter(4) for _ in range(size)))
 
     def test_the_nearest_among_those_that_match(self, library: Library) -> None:
-        """``top_k`` counts documents that match; none of the others takes a place."""
+        """``top_k`` counts documents that match; none of the others takes a place.
+
+        Usually: the engine searched first and filtered afterwards, or gave up early: pass it the
+        filter.
+        """
         source = self.random_cases(2)
         for _ in range(15):
             filter = source.filter(2)
@@ -69,6 +94,7 @@ class Filtering(StoreSuiteBase):
                 check_ranking(found, exact, top_k, exact_ties=False)
 
     def test_a_filter_in_any_form(self, library: Library) -> None:
+        """The store reads ``filter`` by itself: hooks get what ``_compile_filter`` returned."""
         tree = Expression(Op.AND, F.k == "a", F.x != "b")
         text = "k == 'a' AND x != 'b'"
         wanted = oracle(tree, library.rows)
@@ -78,6 +104,7 @@ class Filtering(StoreSuiteBase):
             assert {document.id for document in library.store.search(request)} == wanted
 
     def test_what_is_no_filter_is_refused(self, library: Library) -> None:
+        """A method of the store's own takes a ``filter`` past the base, which would refuse it."""
         anything: Any = library.store
         # What `F.year == 2020` becomes when a name is mistyped is a bool.
         for wrong in (True, False, {"k": "a"}, ["k"], lambda row: True, 3, F.k, Key("k"), Value(1)):
@@ -86,6 +113,7 @@ class Filtering(StoreSuiteBase):
                     call()
 
     def test_a_text_that_cannot_be_read_is_refused(self, library: Library) -> None:
+        """A method of the store's own reads texts by itself, or after it has begun to write."""
         for wrong in ("k ==", "k = = 1", "k == 'a' 'b'", "k == null", "AND", "k IN ["):
             for call in self._selections(library.store, wrong, library.query):
                 with self.no_call(library.store), pytest.raises(FilterSyntaxError):
@@ -94,13 +122,20 @@ class Filtering(StoreSuiteBase):
     def test_what_the_dialect_does_not_answer_is_refused_before_any_call(
         self, library: Library
     ) -> None:
+        """A method of the store's own calls the engine before ``_compile_filter``.
+
+        Or the suite's ``dialect`` is not the one that the store uses.
+        """
         for filter in self._refused():
             for call in self._selections(library.store, filter, library.query):
                 with self.no_call(library.store), pytest.raises(UnsupportedFilterError):
                     call()
 
     def test_a_refusal_comes_before_embedding(self, store: VectorStore) -> None:
-        """Whatever ``_compile_filter`` refuses reaches neither the embedder nor the engine."""
+        """Whatever ``_compile_filter`` refuses reaches neither the embedder nor the engine.
+
+        Usually: a method of the store's own embeds or calls the engine before ``_compile_filter``.
+        """
         documents = self.documents(3)
         store.add(documents)
         refusal = UnsupportedFilterError(dialect="any", reason="for the test's sake")
@@ -120,6 +155,7 @@ class Filtering(StoreSuiteBase):
         self.check_holds(store, documents)
 
     def test_delete_selects_the_same(self, store: VectorStore, library: Library) -> None:
+        """``_delete_filtered`` selects otherwise than ``_scan``, or counts something else."""
         source = self.random_cases(3)
         filters = [
             *(atom for atom in cases.representative_atoms() if self.answers(atom)),
@@ -139,6 +175,7 @@ class Filtering(StoreSuiteBase):
             self._same(filter, remaining, set(left), library.rows, "left by delete")
 
     def test_update_metadata_selects_the_same(self, store: VectorStore, library: Library) -> None:
+        """``_update_metadata`` selects otherwise than ``_get``, or bends values it carries over."""
         source = self.random_cases(4)
         filters = [
             *(atom for atom in cases.representative_atoms() if self.answers(atom)),

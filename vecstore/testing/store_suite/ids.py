@@ -77,6 +77,11 @@ class Ids(StoreSuiteBase):
     """Tests of ids of every shape."""
 
     def test_each_is_its_own(self, store: VectorStore) -> None:
+        """The engine folds ids together (case, blanks, numbers, unicode), or cuts them.
+
+        Store ids as exact text, compare them bytewise; what the engine cannot tell apart belongs in
+        ``id_charset`` or ``max_id_bytes``.
+        """
         documents = self._documents()
         ids = [document.id for document in documents]
         assert store.add(documents) == ids
@@ -89,6 +94,7 @@ class Ids(StoreSuiteBase):
         assert len({document.id for document in found}) == min(len(ids), self.most_found)
 
     def test_each_can_be_replaced_and_changed(self, store: VectorStore) -> None:
+        """An id is quoted one way in ``_add`` and another way in ``_update_metadata``."""
         documents = self._documents()
         store.add(documents)
         changed = []
@@ -102,6 +108,7 @@ class Ids(StoreSuiteBase):
         self.check_holds(store, changed)
 
     def test_deleting_one_leaves_the_others(self, store: VectorStore) -> None:
+        """``_delete`` read an id as a pattern or a query, or two ids are one to the engine."""
         documents = self._documents()
         store.add(documents)
         left = {document.id: document for document in documents}
@@ -113,7 +120,11 @@ class Ids(StoreSuiteBase):
         assert store.count() == 0
 
     def test_unknown_ids_are_unknown(self, store: VectorStore) -> None:
-        """Neither an id that is close to a stored one, nor one that reads like a query."""
+        """Neither an id that is close to a stored one, nor one that reads like a query.
+
+        Usually: an id that is close to a stored one, or reads like a query, found it: bind ids. Ids
+        that no store takes are merely unknown when they are read: no error of the engine.
+        """
         stored = self.documents(3)
         store.add(stored)
         for id in [*self._possible(IDS), "", "a\0b", "\ud800"]:
@@ -123,11 +134,16 @@ class Ids(StoreSuiteBase):
         self.check_holds(store, stored)
 
     def test_ids_that_no_store_takes(self, store: VectorStore) -> None:
+        """An ``add`` of the store's own goes past the base, which refuses these ids."""
         for id in ("", "a\0b", "\ud800"):
             with self.no_call(store), pytest.raises(DocumentError):
                 store.add([Document("text", id=id)])
 
     def test_ids_past_what_is_declared_are_refused(self, store: VectorStore) -> None:
+        """``id_charset`` or ``max_id_bytes`` says more than the store checks.
+
+        Set it on the instance.
+        """
         possible = set(self._possible(IDS))
         for id in IDS:
             if id in possible:

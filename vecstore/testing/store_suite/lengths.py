@@ -24,7 +24,12 @@ class Lengths(StoreSuiteBase):
 
     @pytest.mark.parametrize("metric", METRICS)
     def test_very_long_and_very_short_vectors(self, metric: Metric) -> None:
-        """From the shortest that the store declares to the longest, all in one store."""
+        """From the shortest that the store declares to the longest, all in one store.
+
+        Usually: squares of float32 overflow or vanish: work in float64, or declare
+        ``max_vector_length``. Where only the shortest or the longest fail, the engine rounds there:
+        declare the range in which it compares exactly.
+        """
         if metric not in self.capabilities.metrics:
             pytest.skip(f"the store does not compare by {metric}")
         store = self.new_store(metric=metric)
@@ -54,7 +59,12 @@ class Lengths(StoreSuiteBase):
         self.check_directions(store, vectors)
 
     def test_lengths_past_the_limit_are_refused(self) -> None:
-        """On add, given or embedded, and as a query, before anything is written."""
+        """On add, given or embedded, and as a query, before anything is written.
+
+        Usually: a limit that depends on the metric is declared on the class, not on the instance.
+        ``min_vector_length`` and ``max_vector_length`` are looked at by the base: on add, and of a
+        query.
+        """
         for metric in sorted(self.capabilities.metrics):
             declared = self.new_store(metric=metric).capabilities
             limits: list[tuple[str, float]] = []

@@ -17,6 +17,7 @@ class Lifecycle(StoreSuiteBase):
     """Tests of the life of a store."""
 
     def test_a_closed_store_refuses_every_call(self) -> None:
+        """A method of the store's own, or a scan that is left open, goes on after ``close``."""
         embedder = TextEmbedder()
         store = self.new_store(embedder=embedder)
         store.add(self.documents(3))
@@ -50,6 +51,7 @@ class Lifecycle(StoreSuiteBase):
         assert "closed" in repr(store)
 
     def test_with_closes(self) -> None:
+        """``__exit__`` is the store's own and does not close, or ``_close`` fails."""
         with self.new_store(embedder=TextEmbedder()) as store:
             store.add(self.documents(2))
             assert store.count() == 2
@@ -57,6 +59,7 @@ class Lifecycle(StoreSuiteBase):
             store.count()
 
     def test_with_closes_after_an_error_and_lets_it_out(self) -> None:
+        """``__exit__`` returns something true, which swallows errors, or ``_close`` raises."""
         store = self.new_store()
         with pytest.raises(KeyError), store:
             raise KeyError("of the block")
@@ -64,7 +67,10 @@ class Lifecycle(StoreSuiteBase):
             store.count()
 
     def test_native(self, store: VectorStore) -> None:
-        """The backend's own object, or an error that says there is none."""
+        """The backend's own object, or an error that says there is none.
+
+        Usually: ``_native`` returns None: leave it out where there is no object to give.
+        """
         made = self.behind(store)
         try:
             assert made.native is not None
@@ -72,6 +78,7 @@ class Lifecycle(StoreSuiteBase):
             pass
 
     def test_two_stores_share_nothing(self) -> None:
+        """``make_store`` gives two stores one place, or the store keeps state on its class."""
         first = self.new_store(embedder=TextEmbedder())
         second = self.new_store(embedder=TextEmbedder())
         documents = self.documents(6)
@@ -90,6 +97,7 @@ class Lifecycle(StoreSuiteBase):
         assert first.count() == 6
 
     def test_a_store_shows_no_secret(self) -> None:
+        """``repr`` or an error shows a password, a key or the embedder: redact what they print."""
         embedder = TextEmbedder()
         store = self.new_store(embedder=embedder)
         store.add(self.documents(1))
@@ -106,6 +114,7 @@ class Lifecycle(StoreSuiteBase):
         assert type(made).__name__ in repr(made)
 
     def test_options_that_no_store_takes(self) -> None:
+        """``__init__`` swallows options, or keeps them from the base, which checks them."""
         for options in (
             {"metric": "manhattan"},
             {"dimension": 0},

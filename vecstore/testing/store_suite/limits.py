@@ -30,6 +30,7 @@ class Limits(StoreSuiteBase):
     """Tests of what ``capabilities`` declares."""
 
     def test_what_a_store_says_of_itself(self, store: VectorStore) -> None:
+        """``name``, ``capabilities``, ``metric`` or ``dimension`` is missing or of another kind."""
         made = self.behind(store)
         assert isinstance(made.capabilities, StoreCapabilities)
         assert type(made.name) is str
@@ -40,6 +41,7 @@ class Limits(StoreSuiteBase):
         assert store.dimension == len(vector_of("any"))
 
     def test_max_text_bytes(self, store: VectorStore) -> None:
+        """The engine cuts or refuses long texts: declare ``max_text_bytes``, counted in UTF-8."""
         limit = self.capabilities.max_text_bytes
         size = _LARGE if limit is None else min(limit, _LARGEST_TRIED)
         texts = ["x" * size, "é" * (size // 2), "日" * (size // 3), "😀" * (size // 4)]
@@ -59,6 +61,10 @@ class Limits(StoreSuiteBase):
         assert store.count() == len(held)
 
     def test_texts_of_every_kind(self, store: VectorStore) -> None:
+        """A text was trimmed, normalised, or read as code.
+
+        Bind it, in a type that keeps every byte.
+        """
         texts = [
             "",
             " ",
@@ -86,6 +92,7 @@ class Limits(StoreSuiteBase):
                 assert found.text == document.text
 
     def test_max_id_bytes(self, store: VectorStore) -> None:
+        """The engine cuts or refuses long ids: declare ``max_id_bytes``, counted in UTF-8."""
         limit = self.capabilities.max_id_bytes
         if self.capabilities.id_charset in ("uuid", "integer", "uuid_or_number"):
             return  # they have one length, or are tried with the ids
@@ -106,6 +113,7 @@ class Limits(StoreSuiteBase):
                 self._refuses(store, beyond, "max_id_bytes")
 
     def test_max_metadata_bytes(self, store: VectorStore) -> None:
+        """The engine counts otherwise than compact JSON in UTF-8: declare the smaller number."""
         limit = self.capabilities.max_metadata_bytes
         if limit is None or limit > _LARGEST_TRIED:
             return  # large metadata has a test of its own
@@ -129,6 +137,10 @@ class Limits(StoreSuiteBase):
         self.check_documents(store.get([at.id]), [at])
 
     def test_integers(self, store: VectorStore) -> None:
+        """Integers went through float64, or past 64 bits.
+
+        Declare ``min_integer``, ``max_integer``.
+        """
         limits = self.capabilities
         low = -(10**30) if limits.min_integer is None else limits.min_integer
         high = 10**30 if limits.max_integer is None else limits.max_integer
@@ -153,6 +165,7 @@ class Limits(StoreSuiteBase):
         self.check_holds(store, [document])
 
     def test_max_dimension(self) -> None:
+        """The engine refuses long vectors: declare ``max_dimension`` (an index may lower it)."""
         limit = self.capabilities.max_dimension
         size = 3_000 if limit is None else min(limit, _LONGEST_TRIED)
         store = self.new_store(dimension=size)
@@ -167,7 +180,12 @@ class Limits(StoreSuiteBase):
                 self.new_store(dimension=limit + 1)
 
     def test_a_store_takes_its_dimension_from_the_first_vector(self) -> None:
-        """Or says at once that it needs to know it."""
+        """Or says at once that it needs to know it.
+
+        Usually: the place is made at the first ``_add``; until then reads find nothing, without an
+        error. A store that cannot wait says so in ``__init__``: ``ConfigurationError`` with
+        "dimension" in it.
+        """
         try:
             store = self.new_store(dimension=None, embedder=TextEmbedder(5))
         except ConfigurationError as error:
@@ -190,6 +208,7 @@ class Limits(StoreSuiteBase):
                 store.add([beyond])
 
     def test_vectors_of_one_call_differ_in_length(self) -> None:
+        """An ``add`` of the store's own writes before all vectors are compared."""
         try:
             store = self.new_store(dimension=None)
         except ConfigurationError:
@@ -203,6 +222,7 @@ class Limits(StoreSuiteBase):
         assert (caught.value.expected, caught.value.actual) == (len(vector_of("a")), 3)
 
     def test_max_top_k(self, store: VectorStore) -> None:
+        """The engine gives back at most so many: declare ``max_top_k``, or read several pages."""
         limit = self.capabilities.max_top_k
         if limit is None:
             return  # 10,000 is tried with top_k
@@ -212,7 +232,11 @@ class Limits(StoreSuiteBase):
             store.search("query", top_k=limit + 1)
 
     def test_max_cost(self, store: VectorStore) -> None:
-        """The budget for filters from outside leaves out no list that may be written."""
+        """The budget for filters from outside leaves out no list that may be written.
+
+        Usually: the budget refuses a plain list of 10,000 values, or the engine does: ``max_cost``,
+        ``member``.
+        """
         documents = self.documents(3)
         store.add(documents)
         numbers = list(range(10_000))
@@ -224,7 +248,11 @@ class Limits(StoreSuiteBase):
                     assert store.count(read) == matching
 
     def test_max_batch(self, store: VectorStore) -> None:
-        """Larger work is split, not refused."""
+        """Larger work is split, not refused.
+
+        Usually: a hook takes fewer than ``max_batch`` rows or ids, or splits them and loses the
+        last part.
+        """
         limit = self.capabilities.max_batch
         if limit is None or limit > _MOST_ROWS:
             return  # large calls have tests of their own
@@ -254,6 +282,7 @@ class Limits(StoreSuiteBase):
         assert store.count() == 0
 
     def test_filtered_count(self, store: VectorStore) -> None:
+        """``filtered_count`` is declared, but ``_count`` is the default, which reads documents."""
         store.add(self.documents(9))
         with self.hooked(store) as called:
             assert store.count("n > 5") == 3
@@ -261,6 +290,10 @@ class Limits(StoreSuiteBase):
             assert "_scan" not in called, "filtered_count is declared, but documents are read"
 
     def test_keeps_norm(self, store: VectorStore) -> None:
+        """The engine normalises vectors.
+
+        Keep the length beside them, or declare ``keeps_norm=False``.
+        """
         vectors = {
             self.id(f"doc-{number}"): np.float32(10.0**number) * vector_of(f"{number}")
             for number in range(-3, 4)

@@ -26,7 +26,12 @@ class Lives(StoreSuiteBase):
 
     @sized(150, 5_000)
     def test_a_random_life(self, store: VectorStore, size: int) -> None:
-        """Whatever the order of calls, the store and a plain dict hold the same."""
+        """Whatever the order of calls, the store and a plain dict hold the same.
+
+        Usually: calls work one by one, but not in this order: read the last calls, printed below.
+        Mostly a write that is visible late, a cache that a write did not clear, or a counter that
+        ``clear`` left.
+        """
         life = _Life(self, store, Random(self.seed), self.random_cases(5))
         for step in range(size):
             try:
@@ -39,7 +44,12 @@ class Lives(StoreSuiteBase):
         life.check()
 
     def test_ten_thousand_documents(self, store: VectorStore) -> None:
-        """More than a page of any engine: added, counted, read, found, changed, deleted."""
+        """More than a page of any engine: added, counted, read, found, changed, deleted.
+
+        Usually: a page or a limit of the engine was taken for the end: ``_scan``, ``_get``,
+        ``_delete_filtered``. Where it is slow, look for work that grows with the documents stored
+        at each call.
+        """
         matching, others = self.many, self.many // 20
         groups = ["many"] * matching + ["few"] * others
         documents = [

@@ -62,15 +62,27 @@ class Metadata(StoreSuiteBase):
     """Tests of the metadata's round trip."""
 
     def test_the_fixed_documents_come_back(self, library: Library) -> None:
+        """A value changed its type or its spelling on the way.
+
+        Look at how ``_add`` writes and rows are read.
+        """
         for found in library.store.scan():
             self.check_metadata(found.metadata, library.rows[found.id], found.id)
 
     def test_every_value_comes_back_with_its_type(self, store: VectorStore) -> None:
+        """``1`` became ``1.0`` or ``true``, or a text a number.
+
+        Store JSON text, or types beside it.
+        """
         values = [*SCALARS, *LISTS, *OBJECTS, None, []]
         self._check_round_trips(store, [{"k": value} for value in values])
         self._check_round_trips(store, [{"outer": {"k": value}} for value in values])
 
     def test_odd_keys_come_back(self, store: VectorStore) -> None:
+        """A key with dots, quotes or blanks was split, renamed or dropped.
+
+        Quote it, or nest it whole.
+        """
         nested: list[dict[str, Any]] = []
         for path in ODD_PATHS:
             value: Any = "a"
@@ -80,6 +92,7 @@ class Metadata(StoreSuiteBase):
         self._check_round_trips(store, [*({key: "a"} for key in ODD_KEYS), *nested])
 
     def test_names_that_stores_use_themselves(self, store: VectorStore) -> None:
+        """A user's key met a column of the store's own: keep metadata in one field of its own."""
         held = self.held_domain.fit({name: f"my {name}" for name in _COLUMN_NAMES})
         document = self.document("a", held, embedding=_VECTOR)
         store.add([document, self.document("b", embedding=_VECTOR)])
@@ -89,7 +102,11 @@ class Metadata(StoreSuiteBase):
             assert [one.id for one in found] == [document.id], f"metadata key {name!r}"
 
     def test_null_and_empty_list_come_back_as_declared(self, store: VectorStore) -> None:
-        """Kept or dropped, as declared; an empty object and an empty text are neither."""
+        """Kept or dropped, as declared; an empty object and an empty text are neither.
+
+        Usually: null or ``[]`` is dropped but declared kept, or kept but declared dropped:
+        ``keeps_null``, …
+        """
         metadata: dict[str, Any] = {
             "null": None,
             "empty": [],
@@ -106,6 +123,7 @@ class Metadata(StoreSuiteBase):
         assert ("empty" in found.metadata) is self.capabilities.keeps_empty_list
 
     def test_python_values_come_back_normalised(self, store: VectorStore) -> None:
+        """``_add`` stores what a caller passed; ``Batch.metadata`` has plain values only."""
         plain = {name: kept for name, (_, kept) in _PYTHON_VALUES.items()}
         held = self.held_domain.fit(plain)
         given = {name: value for name, (value, _) in _PYTHON_VALUES.items() if name in held}
@@ -117,7 +135,11 @@ class Metadata(StoreSuiteBase):
             assert store.count("moment == TIMESTAMP '2024-01-02T01:04:05.000007Z'") == 0
 
     def test_large_metadata(self, store: VectorStore) -> None:
-        """Many keys, long lists and texts, deep objects: whole, or refused by name."""
+        """Many keys, long lists and texts, deep objects: whole, or refused by name.
+
+        Usually: the engine has a limit on keys, depth or size: declare it, or refuse in
+        ``_check_documents``.
+        """
         deep: dict[str, Any] = {"k": 1}
         for _ in range(40):
             deep = {"n": deep}
@@ -135,10 +157,16 @@ class Metadata(StoreSuiteBase):
     @settings(max_examples=_DRAWN, deadline=None, suppress_health_check=list(HealthCheck))
     @given(data=st.data())
     def test_drawn_metadata_comes_back(self, store: VectorStore, data: st.DataObject) -> None:
+        """Hypothesis found metadata that is bent on the way; it prints the smallest such one.
+
+        What the engine cannot hold is refused in ``_check_documents`` and told to the suite as
+        ``domain``.
+        """
         metadata = data.draw(any_metadata(self.held_domain))
         self._check_exact_or_refused(store, self.document("drawn", metadata, embedding=_VECTOR))
 
     def test_reserved_names_are_refused(self, store: VectorStore) -> None:
+        """An ``add`` of the store's own goes past the base, which refuses ``__vecstore`` names."""
         document = self.document("a")
         document.metadata["__vecstore_tags"] = 1
         with self.no_call(store), pytest.raises(DocumentError, match="__vecstore"):

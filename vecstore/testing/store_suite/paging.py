@@ -23,7 +23,11 @@ class Paging(StoreSuiteBase):
     """Tests of ``offset``, of equal scores at the edge of a result, and of thresholds there."""
 
     def test_pages_follow_each_other(self, store: VectorStore) -> None:
-        """Page after page they are the whole result, without overlap and without a gap."""
+        """Page after page they are the whole result, without overlap and without a gap.
+
+        Usually: scores differ from call to call, so that pages overlap: work them out with one
+        precision. Or ``_search`` gave fewer than ``top_k`` documents although there were more.
+        """
         store.add(self.documents(23))
         every = store.search("query", top_k=23)
         for size in (1, 5, 23, 30):
@@ -45,7 +49,11 @@ class Paging(StoreSuiteBase):
         check_same_results(rest, among[7:10])
 
     def test_pages_of_equal_scores(self, store: VectorStore) -> None:
-        """Whatever was stored first, and however many are equal at the edge of a page."""
+        """Whatever was stored first, and however many are equal at the edge of a page.
+
+        Usually: ``exact_topk`` is declared, but ties at the cut are taken in another order than of
+        ids.
+        """
         if not self.capabilities.exact_topk:
             pytest.skip("equal scores at the cut are ordered by stores that declare exact_topk")
         names = [f"same-{number:02d}" for number in range(40)]
@@ -63,7 +71,11 @@ class Paging(StoreSuiteBase):
             assert paged == wanted
 
     def test_a_vector_reaches_its_own_score(self) -> None:
-        """Under every metric, with vectors of a common length: the engines round differently."""
+        """Under every metric, with vectors of a common length: the engines round differently.
+
+        Usually: scores are off by more than the slack: work them out in float64, or from stored
+        vectors.
+        """
         count = 200
         dimension = min(_COMMON_LENGTH, self.capabilities.max_dimension or _COMMON_LENGTH)
         vectors = np.random.default_rng(self.seed).normal(size=(count, dimension))
@@ -84,7 +96,10 @@ class Paging(StoreSuiteBase):
                     assert score <= 1.0
 
     def test_cosines_end_at_one(self) -> None:
-        """Also those of vectors in the same and in the opposite direction, at any length."""
+        """Also those of vectors in the same and in the opposite direction, at any length.
+
+        Usually: a cosine past 1 or -1 hides its document behind a threshold: clip scores.
+        """
         if "cosine" not in self.capabilities.metrics:
             pytest.skip("the store does not compare by cosine")
         store = self.new_store(metric="cosine")
@@ -101,6 +116,7 @@ class Paging(StoreSuiteBase):
         assert len(store.search(vector=vector_of("axis"), top_k=60, threshold=-1.0)) == 60
 
     def test_the_slack_of_a_threshold_is_small(self, store: VectorStore) -> None:
+        """The store applies a threshold by itself, and a looser one: leave it to the base."""
         axis = np.eye(len(vector_of("axis")), dtype=np.float32)
         store.add([self.document("same", embedding=2 * axis[0])])
         (found,) = store.search(vector=axis[1] + axis[0])
@@ -113,6 +129,7 @@ class Paging(StoreSuiteBase):
         assert store.search(vector=axis[1] + axis[0], threshold=math.inf) == []
 
     def test_what_is_no_offset_is_refused(self, store: VectorStore) -> None:
+        """A ``search`` of the store's own reads ``offset``, or leaves it out of ``max_top_k``."""
         anything: Any = store
         most = self.capabilities.max_top_k
         with self.no_call(store):

@@ -59,7 +59,11 @@ class PersistentStoreTests(StoreSuiteBase):
         )
 
     def test_what_was_acknowledged_before_closing_is_there(self) -> None:
-        """Threads add while the store is closed: each id that came back is stored."""
+        """Threads add while the store is closed: each id that came back is stored.
+
+        Usually: an ``add`` that returned was not yet written when the store closed: flush in
+        ``_add``.
+        """
         store = self.new_store()
         made = self.behind(store)
         acknowledged: list[str] = []
@@ -86,6 +90,7 @@ class PersistentStoreTests(StoreSuiteBase):
         assert {one.id for one in again.get(acknowledged)} == set(acknowledged)
 
     def test_documents_outlive_their_store(self) -> None:
+        """Something was kept in memory only: a text, a vector, the metric, an update."""
         store = self.new_store(embedder=TextEmbedder())
         rows = [row for row in oracle_rows(self.held_domain).values() if row]
         documents = [self.document(f"doc-{number}", row) for number, row in enumerate(rows[::5])]
@@ -113,6 +118,7 @@ class PersistentStoreTests(StoreSuiteBase):
         self.check_holds(self._again(store), [])
 
     def test_another_dimension_does_not_fit(self) -> None:
+        """The stored dimension is not compared on opening, or the error lacks one of the two."""
         store = self._one_document()
         store.close()
         with pytest.raises(_NO_FIT) as caught:
@@ -122,7 +128,10 @@ class PersistentStoreTests(StoreSuiteBase):
         self._check_one_document(self._again(store, dimension=DIMENSION))
 
     def test_another_metric_does_not_fit_or_is_taken(self) -> None:
-        """Where the engine keeps no metric, a store may compare by any."""
+        """Where the engine keeps no metric, a store may compare by any.
+
+        Usually: the stored metric silently replaced the one asked for: scores mean another thing.
+        """
         store = self._one_document()
         store.close()
         for metric in sorted(self.capabilities.metrics - {self.metric}):
@@ -139,6 +148,10 @@ class PersistentStoreTests(StoreSuiteBase):
         self._check_one_document(self._again(store, metric=self.metric))
 
     def test_two_stores_on_the_same_documents_see_each_other(self) -> None:
+        """A store answers from what it read when it was opened.
+
+        Say ``live = False``, or ask anew.
+        """
         if not self.live:
             return  # declared: each sees what was there when it was opened
         store = self._one_document()

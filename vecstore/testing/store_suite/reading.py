@@ -19,6 +19,7 @@ class Reading(StoreSuiteBase):
     # --- get --------------------------------------------------------------------------------
 
     def test_get_keeps_the_order_asked_for(self, store: VectorStore) -> None:
+        """A ``get`` of the store's own returns the engine's order; ``_get`` may use any."""
         store.add(self.documents(12))
         wanted = [self.id(f"doc-{number}") for number in (7, 0, 11, 3, 7, 7, 5)]
         assert ids_of(store.get(wanted)) == wanted
@@ -28,6 +29,7 @@ class Reading(StoreSuiteBase):
         assert store.get(unknown) == []
 
     def test_a_document_asked_for_twice_is_two_objects(self, store: VectorStore) -> None:
+        """Documents share lists, dicts or vectors with each other or a cache: copy what is read."""
         source = self.held_domain.fit({"list": ["a"], "object": {"inner": ["b"]}, "n": 1})
         document = self.document("a", source)
         store.add([document])
@@ -47,6 +49,7 @@ class Reading(StoreSuiteBase):
             assert list(other.embedding) == first_embedding
 
     def test_get_never_embeds(self, store: VectorStore) -> None:
+        """A hook embeds, or gives documents a score: reading by id or filter needs neither."""
         documents = self.documents(3)
         store.add(documents)
         self.embedder.forget()
@@ -59,6 +62,7 @@ class Reading(StoreSuiteBase):
         assert self.embedder.calls == 0
 
     def test_get_nothing(self, store: VectorStore) -> None:
+        """An empty list of ids reached the engine, where it often means everything."""
         store.add(self.documents(3))
         with self.no_call(store):
             assert store.get([]) == []
@@ -66,6 +70,7 @@ class Reading(StoreSuiteBase):
             assert store.get(self.ids("doc-1"), limit=0) == []
 
     def test_get_by_filter_and_by_both(self, store: VectorStore) -> None:
+        """Of ids and filter one was left out: ``_get`` takes what meets both of ``Selection``."""
         store.add(self.documents(10))
         assert sorted(ids_of(store.get(filter="n >= 7"))) == sorted(
             self.ids("doc-7", "doc-8", "doc-9")
@@ -76,6 +81,7 @@ class Reading(StoreSuiteBase):
         assert len(store.get()) == 10
 
     def test_get_limit(self, store: VectorStore) -> None:
+        """``limit`` was applied before the filter, or taken for a page's size: ``_get``."""
         store.add(self.documents(10))
         for limit, count in ((1, 1), (9, 9), (10, 10), (50, 10)):
             found = ids_of(store.get(limit=limit))
@@ -90,12 +96,17 @@ class Reading(StoreSuiteBase):
         assert ids_of(store.get(asked, filter="n < 9", limit=1)) == self.ids("doc-2")
 
     def test_get_many_ids(self, store: VectorStore) -> None:
+        """More ids than one call of the engine takes or gives back.
+
+        Split, or declare ``max_batch``.
+        """
         documents = self.documents(1_100, embedded=True)
         store.add(documents)
         wanted = [document.id for document in reversed(documents)]
         assert ids_of(store.get(wanted)) == wanted
 
     def test_get_refuses_what_are_no_ids(self, store: VectorStore) -> None:
+        """A ``get`` of the store's own takes a text for a list of its letters."""
         anything: Any = store
         with self.no_call(store):
             for wrong in ("doc-1", b"doc-1", 5, [1], ["a", None], {"a": 1}, True):
@@ -109,6 +120,7 @@ class Reading(StoreSuiteBase):
                 anything.get(limit=-1)
 
     def test_embeddings_come_on_request_only(self, store: VectorStore) -> None:
+        """``include_embedding`` is left out by a hook, or vectors are fetched when nobody asked."""
         documents = self.documents(4)
         store.add(documents)
         ids = [document.id for document in documents]
@@ -119,6 +131,7 @@ class Reading(StoreSuiteBase):
     # --- count ------------------------------------------------------------------------------
 
     def test_count(self, store: VectorStore) -> None:
+        """The engine's count is an estimate, or lags behind deletions: ``_count``."""
         assert store.count() == 0
         assert store.count("n > 2") == 0
         store.add(self.documents(10))
@@ -134,6 +147,10 @@ class Reading(StoreSuiteBase):
 
     @pytest.mark.parametrize("batch_size", [1, 3, 23, 24, 25, 256, 5_000])
     def test_scan_sees_every_document_once(self, store: VectorStore, batch_size: int) -> None:
+        """Paging by offset over an unsteady order, or an off-by-one at a page's end: ``_scan``.
+
+        Page by a cursor, or by the last id in the order of the ids.
+        """
         documents = self.documents(24)
         store.add(documents)
         found = list(store.scan(batch_size=batch_size))
@@ -144,7 +161,11 @@ class Reading(StoreSuiteBase):
         assert len(ids_of(odd)) == len(set(ids_of(odd))) == 7
 
     def test_scan_while_others_write(self, store: VectorStore) -> None:
-        """What is there throughout is seen once; the rest once or not at all."""
+        """What is there throughout is seen once; the rest once or not at all.
+
+        Usually: pages moved while others wrote: go on from a cursor or the last id, not from a
+        number.
+        """
         documents = self.documents(60, embedded=True)
         store.add(documents)
         seen: list[str] = []
@@ -164,7 +185,11 @@ class Reading(StoreSuiteBase):
         assert set(seen) <= {one.id for one in documents} | {self.id("new")}
 
     def test_scan_may_be_left_early(self, store: VectorStore) -> None:
-        """What was not read to its end holds nobody up, in no thread."""
+        """What was not read to its end holds nobody up, in no thread.
+
+        Usually: a scan that is left open holds a lock, a transaction or the only connection:
+        ``_scan``. Read a page, give back what it needed, then yield.
+        """
         store.add(self.documents(30, embedded=True))
         for _ in range(30):
             assert next(iter(store.scan(batch_size=2))).id
@@ -190,6 +215,7 @@ class Reading(StoreSuiteBase):
         assert store.count() == 31
 
     def test_scan_refuses_what_is_no_batch_size(self, store: VectorStore) -> None:
+        """A ``scan`` of the store's own checks late: only when the first document is asked for."""
         anything: Any = store
         with self.no_call(store):
             for wrong in ("5", 2.5, None, True):

@@ -60,6 +60,7 @@ class Refusing(StoreSuiteBase):
     def test_all_that_cannot_be_stored_are_named_at_once(
         self, store: VectorStore, as_iterator: bool
     ) -> None:
+        """An ``add`` of the store's own stops at the first faulty document."""
         documents, faulty = self._some_too_long()
         argument = iter(documents) if as_iterator else documents
         with self.no_call(store), pytest.raises(DimensionMismatchError) as caught:
@@ -79,6 +80,10 @@ class Refusing(StoreSuiteBase):
 
     @pytest.mark.parametrize("as_iterator", [False, True], ids=["list", "iterator"])
     def test_skip_stores_the_others_and_tells(self, store: VectorStore, as_iterator: bool) -> None:
+        """Rows moved up where a document was left out.
+
+        Look at how ``_add`` brings ``Batch.vectors`` and ``Batch.ids`` together.
+        """
         documents, faulty = self._some_too_long()
         argument = iter(documents) if as_iterator else documents
         with pytest.warns(SkippedDocumentsWarning, match="5 of 20 documents left out") as told:
@@ -94,6 +99,7 @@ class Refusing(StoreSuiteBase):
     def test_where_warnings_are_errors_skipping_ends_with_one_of_the_library(
         self, store: VectorStore
     ) -> None:
+        """A hook turns warnings into errors of another kind, or catches them."""
         documents, faulty = self._some_too_long()
         with warnings.catch_warnings(), pytest.raises(VecstoreError) as caught:
             warnings.simplefilter("error")
@@ -103,6 +109,7 @@ class Refusing(StoreSuiteBase):
 
     @pytest.mark.parametrize("answer", _BLANK_ANSWERS)
     def test_blank_texts_that_the_embedder_cannot_take(self, answer: str) -> None:
+        """An ``add`` of the store's own embeds by itself, without looking for blank texts."""
         embedder = _NoBlanks(_BLANK_ANSWERS[answer])
         store = self.new_store(embedder=embedder, batching=CountBatching(4))
         blank = [self.document(f"blank-{n}", text=text) for n, text in enumerate(_BLANK)]
@@ -124,12 +131,21 @@ class Refusing(StoreSuiteBase):
     def test_blank_texts_are_stored_where_the_embedder_has_vectors_for_them(
         self, store: VectorStore
     ) -> None:
+        """The engine trims texts, or takes an empty one for null.
+
+        Look at ``_add``, and at how rows are read.
+        """
         documents = [self.document("a"), self.document("b", text=" "), self.document("c", text="")]
         store.add(documents)
         self.check_holds(store, documents)
         self.check_vectors(store, {one.id: vector_of(one.text) for one in documents})
 
     def test_a_vector_that_is_none_leaves_its_document_out(self) -> None:
+        """Rows moved up where a document was left out.
+
+        Look at how ``_add`` brings ``Batch.vectors`` and ``Batch.ids`` together.
+        """
+
         class SomeNaN(TextEmbedder):
             def embed_documents(self, texts: list[str]) -> Any:
                 right = super().embed_documents(texts)
@@ -154,6 +170,8 @@ class Refusing(StoreSuiteBase):
         self.check_vectors(store, {one.id: vector_of(one.text) for one in others})
 
     def test_skipping_does_not_pass_over_an_embedder_that_fails(self) -> None:
+        """An ``add`` of the store's own takes any error for one of a document."""
+
         class Failing(TextEmbedder):
             def embed_documents(self, texts: list[str]) -> Any:
                 raise RuntimeError("503")
@@ -164,6 +182,7 @@ class Refusing(StoreSuiteBase):
         self.check_holds(store, [])
 
     def test_skipping_does_not_pass_over_the_scope(self, store: VectorStore) -> None:
+        """A view's ``add`` goes past the base: ``scoped`` is not for stores to override."""
         view = store.scoped(F.tenant == "a")
         documents = [
             self.document("a", {"tenant": "a"}),
@@ -175,12 +194,14 @@ class Refusing(StoreSuiteBase):
         assert list(caught.value.faulty_ids) == self.ids("b", "c")
 
     def test_on_error_is_raise_or_skip(self, store: VectorStore) -> None:
+        """An ``add`` of the store's own does not check ``on_error``."""
         anything: Any = store
         with self.no_call(store), pytest.raises(ValueError, match='"raise" or "skip"'):
             anything.add(self.documents(1), on_error="ignore")
 
     @pytest.mark.parametrize("query", _BLANK, ids=["empty", "a space", "lines"])
     def test_a_blank_query_is_refused(self, store: VectorStore, query: str) -> None:
+        """A ``search`` of the store's own embeds before it checks."""
         store.add(self.documents(2))
         self.embedder.forget()
         with self.no_call(store), pytest.raises(ValueError, match="the query is blank"):

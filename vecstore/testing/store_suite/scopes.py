@@ -50,6 +50,7 @@ class Scopes(StoreSuiteBase):
         return ours, theirs, others
 
     def test_a_view_reads_only_its_own(self, store: VectorStore) -> None:
+        """A hook leaves ``Selection.filter`` out when ids are given: a leak between tenants."""
         ours, theirs, others = self.tenants(store)
         mine = sorted(self.ids("a-0", "a-1", "a-2"))
         assert ours.count() == theirs.count() == 3
@@ -65,6 +66,10 @@ class Scopes(StoreSuiteBase):
 
     @pytest.mark.parametrize("filter", _HOSTILE)
     def test_no_filter_leads_outside(self, store: VectorStore, filter: str) -> None:
+        """The scope and the filter were joined without parentheses, or the filter was widened.
+
+        Look at how ``_compile_filter`` writes AND around an OR; a leak between tenants.
+        """
         ours, theirs, others = self.tenants(store)
         if not self.answers(parse(filter)):
             return
@@ -83,6 +88,7 @@ class Scopes(StoreSuiteBase):
         assert store.get(self.ids("nobody's"))
 
     def test_ids_outside_are_unknown(self, store: VectorStore) -> None:
+        """``_delete`` or ``_update_metadata`` goes by the ids alone: a leak between tenants."""
         ours, theirs, others = self.tenants(store)
         ids = [one.id for one in others]
         assert ours.delete(ids) == 0
@@ -92,6 +98,7 @@ class Scopes(StoreSuiteBase):
         self.check_documents(theirs.get(ids), others)
 
     def test_clear_clears_the_scope(self, store: VectorStore) -> None:
+        """A view's ``clear`` reached ``_clear``; it deletes by filter: ``_delete_filtered``."""
         ours, theirs, others = self.tenants(store)
         with pytest.raises(ValueError, match=r"clear\(\)"):
             ours.delete(filter="n NOT IN []")
@@ -104,6 +111,11 @@ class Scopes(StoreSuiteBase):
     def test_an_id_owned_outside_is_refused_and_not_shown(
         self, store: VectorStore, mode: Any
     ) -> None:
+        """``_add`` replaced or skipped another tenant's document, or its error shows it.
+
+        With ``scoped_add_atomic`` declared ``_add`` looks at ``Batch.within``; an engine's error
+        may quote the row.
+        """
         ours, theirs, others = self.tenants(store)
         new = [self.document(name, text="new") for name in ("a-new", "b-1", "a-1")]
         with pytest.raises(ScopeError) as caught:
@@ -120,6 +132,7 @@ class Scopes(StoreSuiteBase):
             assert duplicate.value.ids == self.ids("a-1")
 
     def test_many_documents_are_replaced_inside_only(self, store: VectorStore) -> None:
+        """The way for large batches (COPY, bulk) forgets ``Batch.within`` or ``on_conflict``."""
         ours, theirs = store.scoped(F.tenant == "a"), store.scoped(F.tenant == "b")
         size = min(200, self.capabilities.max_batch or 200)
         documents = self.documents(size, embedded=True)
@@ -133,6 +146,7 @@ class Scopes(StoreSuiteBase):
         assert ours.count() == size
 
     def test_the_key_of_an_equality_is_filled_in(self, store: VectorStore) -> None:
+        """The store writes a copy of the documents of its own; ``Batch.metadata`` counts."""
         view = store.scoped((F.tenant == "a") & (F.level == 2))
         document = self.document("x", {"n": 1})
         view.add([document, self.document("y", {"tenant": None, "level": 2})])
@@ -148,6 +162,7 @@ class Scopes(StoreSuiteBase):
         }
 
     def test_what_does_not_belong_is_refused_before_any_write(self, store: VectorStore) -> None:
+        """An ``add`` of the store's own writes before all documents are compared with the scope."""
         one = store.scoped(F.tenant == "a")
         several = store.scoped(F.tenant.in_(["a", "c"]))
         wrong: list[tuple[VectorStore, dict[str, Any]]] = [
@@ -168,6 +183,7 @@ class Scopes(StoreSuiteBase):
         assert one.count() == 0
 
     def test_update_cannot_move_a_document_out(self, store: VectorStore) -> None:
+        """``_update_metadata`` goes by ids or filter alone, or changes more than was named."""
         ours, _, _ = self.tenants(store)
         few = store.scoped("tenant == 'a' AND (n == 1 OR kind == 'x')")
         with self.no_call(store):
@@ -191,6 +207,7 @@ class Scopes(StoreSuiteBase):
         assert ours.count() == 3
 
     def test_native_and_hooks_are_out_of_reach(self, store: VectorStore) -> None:
+        """A view reached the store itself: see methods that the base does not know."""
         ours = store.scoped(F.tenant == "a")
         with pytest.raises(ScopeError):
             _ = ours.native
@@ -204,6 +221,7 @@ class Scopes(StoreSuiteBase):
                 hook()
 
     def test_closing_a_view_leaves_the_store_open(self) -> None:
+        """``close`` or ``__exit__`` of the store's own is called by views, too."""
         store = self.new_store(embedder=TextEmbedder())
         with store.scoped(F.tenant == "a") as ours:
             ours.add([self.document("x")])
@@ -232,6 +250,7 @@ class Scopes(StoreSuiteBase):
         ]
 
     def test_a_function_is_asked_at_each_call(self, store: VectorStore) -> None:
+        """The store keeps a compiled filter from call to call, under a key that is too coarse."""
         self.tenants(store)
         current: ContextVar[str] = ContextVar("current", default="a")
         view = store.scoped(lambda: F.tenant == current.get())
@@ -244,6 +263,7 @@ class Scopes(StoreSuiteBase):
         assert store.get(self.ids("of b"))[0].metadata["tenant"] == "b"
 
     def test_a_function_that_fails_is_an_error_before_any_call(self, store: VectorStore) -> None:
+        """A method of the store's own calls the engine before the scope is known."""
         anything: Any = store
 
         async def later() -> None: ...
@@ -276,6 +296,7 @@ class Scopes(StoreSuiteBase):
                 anything.scoped(F.tenant.not_in([]))
 
     def test_a_view_says_nothing_of_its_filter(self, store: VectorStore) -> None:
+        """``repr``, or an error of the store's own, shows the filter that a scope adds."""
         view = store.scoped(F.tenant == _SECRET)
         shown = [repr(view)]
         for document in (self.document("x", {"tenant": "b"}), self.document("x", {"tenant": 1})):

@@ -33,7 +33,12 @@ class Searching(StoreSuiteBase):
 
     @pytest.mark.parametrize("metric", METRICS)
     def test_scores_and_order(self, metric: Metric) -> None:
-        """To 1e-4 of what numpy works out, for vectors of any length and direction."""
+        """To 1e-4 of what numpy works out, for vectors of any length and direction.
+
+        Usually: the engine's distance is not the score: cosine, inner product, or minus the
+        distance. All off: sign or scale in ``_search``. A few off: an approximate index, a squared
+        distance, or float32 where long and short vectors meet.
+        """
         if metric not in self.capabilities.metrics:
             with pytest.raises(ConfigurationError, match=metric):
                 self.new_store(metric=metric)
@@ -49,7 +54,10 @@ class Searching(StoreSuiteBase):
 
     @pytest.mark.parametrize("metric", METRICS)
     def test_known_scores(self, metric: Metric) -> None:
-        """Identical, at a right angle, opposite, longer: higher is better under each metric."""
+        """Identical, at a right angle, opposite, longer: higher is better under each metric.
+
+        Usually: a sign, a square or a ``1 - x`` too many: see which of the four is off.
+        """
         if metric not in self.capabilities.metrics:
             return
         axis = np.eye(DIMENSION, dtype=np.float32)
@@ -76,6 +84,10 @@ class Searching(StoreSuiteBase):
         check_ranking(found, exact, 4, exact_ties=False)
 
     def test_equal_scores_are_ordered_by_id(self, store: VectorStore) -> None:
+        """Equal vectors got unequal scores, or a tie at the cut fell to another id.
+
+        Where the engine settles such ties by itself, ``exact_topk`` is not to be declared.
+        """
         names = ["m", "b", "z", "a", "y", "c", "Z", "10", "9"]
         same = {self.id(name): vector_of("same") for name in names}
         others = {self.id(name): vector_of(name) for name in ("o1", "o2", "o3")}
@@ -91,6 +103,11 @@ class Searching(StoreSuiteBase):
         check_ranking(few, exact, 4, exact_ties=self.capabilities.exact_topk)
 
     def test_top_k(self, store: VectorStore) -> None:
+        """``_search`` gave fewer than ``top_k`` although there were more.
+
+        An approximate index needs a larger search list than ``top_k``; a hard limit of the engine
+        is ``max_top_k``.
+        """
         documents = self.documents(12)
         store.add(documents)
         exact = self.scores(vector_of("query"), {d.id: vector_of(d.text) for d in documents})
@@ -103,6 +120,10 @@ class Searching(StoreSuiteBase):
             assert store.search("query", top_k=0) == []
 
     def test_threshold(self, store: VectorStore) -> None:
+        """The store applies a threshold by itself.
+
+        Leave it to the base, which is given the scores.
+        """
         documents = self.documents(20)
         store.add(documents)
         every = store.search("query", top_k=20)
@@ -120,7 +141,10 @@ class Searching(StoreSuiteBase):
         check_same_results(store.search("query", top_k=3, threshold=middle), every[:3])
 
     def test_threshold_is_inclusive(self, store: VectorStore) -> None:
-        """On a score without rounding: one number in each vector is not zero."""
+        """On a score without rounding: one number in each vector is not zero.
+
+        Usually: one document, two searches, two scores: the engine's rounding depends on ``top_k``.
+        """
         axis = np.eye(DIMENSION, dtype=np.float32)[0]
         store.add([self.document("same", embedding=axis)])
         (found,) = store.search(vector=axis)
@@ -130,7 +154,11 @@ class Searching(StoreSuiteBase):
         assert store.search(vector=axis, threshold=above) == []
 
     def test_no_threshold_hides_nothing(self, store: VectorStore) -> None:
-        """Scores below zero are scores like any other; 0 is a threshold, None is none."""
+        """Scores below zero are scores like any other; 0 is a threshold, None is none.
+
+        Usually: scores below zero are cut off, or 0 is taken for no threshold: a truth test on a
+        number.
+        """
         opposite = self.document("opposite", embedding=-vector_of("query"))
         store.add([opposite, self.document("same", embedding=vector_of("query"))])
         assert ids_of(store.search("query", top_k=2)) == self.ids("same", "opposite")
@@ -138,6 +166,7 @@ class Searching(StoreSuiteBase):
         assert ids_of(store.search("query", top_k=2, threshold=smallest)) == self.ids("same")
 
     def test_a_text_finds_what_its_vector_finds(self, store: VectorStore) -> None:
+        """A ``search`` of the store's own embeds otherwise: ``embed_query``, once."""
         documents = self.documents(8)
         store.add(documents)
         self.embedder.forget()
@@ -154,6 +183,7 @@ class Searching(StoreSuiteBase):
         )
 
     def test_a_request_finds_what_its_parts_find(self, store: VectorStore) -> None:
+        """A ``search`` of the store's own does not read a ``SearchRequest``."""
         store.add(self.documents(8))
         filter = F.n < 6
         request = SearchRequest("query", top_k=3, threshold=-100.0, filter=filter)
@@ -165,6 +195,7 @@ class Searching(StoreSuiteBase):
             anything.search(request, top_k=2)
 
     def test_embeddings_come_on_request(self, store: VectorStore) -> None:
+        """``_search`` forgets ``include_embedding``, or gives vectors in the engine's form."""
         store.add(self.documents(3))
         assert all(document.embedding is None for document in store.search("query"))
         for document in store.search("query", include_embedding=True):
@@ -175,6 +206,10 @@ class Searching(StoreSuiteBase):
             assert np.allclose(document.embedding, right, rtol=1e-5, atol=1e-6)
 
     def test_an_empty_store_finds_nothing(self, store: VectorStore) -> None:
+        """The engine fails where there is nothing yet, or nothing any more.
+
+        Answer [] in ``_search``.
+        """
         assert store.search("query") == []
         assert store.search(vector=vector_of("query"), top_k=10, filter="a == 1") == []
         store.add(self.documents(2))
@@ -183,6 +218,7 @@ class Searching(StoreSuiteBase):
         assert store.search("query") == []
 
     def test_what_is_no_search_is_refused(self, store: VectorStore) -> None:
+        """A ``search`` of the store's own reads its arguments more loosely than the base does."""
         anything: Any = store
         wrong: dict[str, Any]
         with self.no_call(store):
@@ -213,6 +249,7 @@ class Searching(StoreSuiteBase):
                     anything.search(**wrong)
 
     def test_a_query_of_another_dimension_is_refused(self, store: VectorStore) -> None:
+        """The store does not say its ``dimension``, so that the base cannot compare."""
         store.add(self.documents(2))
         with self.no_call(store), pytest.raises(DimensionMismatchError) as caught:
             store.search(vector=[1.0] * (DIMENSION + 1))
@@ -222,6 +259,10 @@ class Searching(StoreSuiteBase):
             other.search("query")
 
     def test_a_query_of_zeros(self, store: VectorStore) -> None:
+        """Zeros have no direction.
+
+        Cosine refuses them; elsewhere ``_search`` divides by no length.
+        """
         store.add(self.documents(2))
         if self.metric == "cosine":
             with self.no_call(store), pytest.raises(ValueError, match="zero"):
@@ -230,6 +271,7 @@ class Searching(StoreSuiteBase):
             assert len(store.search(vector=[0.0] * DIMENSION)) == 2
 
     def test_a_text_without_embedder_is_refused(self) -> None:
+        """``__init__`` makes an embedder where none was given, or search always needs one."""
         store = self.new_store()
         store.add([self.document("a", embedding=vector_of("a"))])
         with self.no_call(store), pytest.raises(ConfigurationError, match="embedder"):

@@ -35,6 +35,7 @@ class SharedValues(StoreSuiteBase):
 
     @pytest.mark.parametrize("shape", _SCOPES)
     def test_no_list_reaches_the_view_of_another(self, store: VectorStore, shape: str) -> None:
+        """An ``add`` or ``update_metadata`` of the store's own goes past the check of the scope."""
         scope, tenant = _SCOPES[shape]
         if not self.answers(scope):
             return
@@ -56,6 +57,10 @@ class SharedValues(StoreSuiteBase):
         assert ours.count("n == 1") == 1
 
     def test_a_list_within_the_allowed_values_belongs(self, store: VectorStore) -> None:
+        """The engine matches a list of two values otherwise than the rules do.
+
+        A ``DialectSuite`` shows it by itself: ``_compile_filter``.
+        """
         scope = (_T == "x") | (_T == "y")
         if not self.answers(scope):
             return
@@ -65,6 +70,7 @@ class SharedValues(StoreSuiteBase):
         assert ours.count() == 1
 
     def test_the_same_holds_inside_objects(self, store: VectorStore) -> None:
+        """The engine matches a list inside an object otherwise: paths in ``_compile_filter``."""
         scope = _N.in_(["x", "y"])
         inside: dict[str, Any] = {"group": {"name": "x"}}
         shared: dict[str, Any] = {"group": {"name": ["x", "victim"]}}
@@ -79,7 +85,11 @@ class SharedValues(StoreSuiteBase):
         assert store.scoped(_N == "victim").count() == 0
 
     def test_a_change_of_one_key_counts_the_lists_of_the_others(self, store: VectorStore) -> None:
-        """What was let in with one value need not be let in with the next."""
+        """What was let in with one value need not be let in with the next.
+
+        Usually: ``_update_metadata`` was called although the scope had to be asked about the whole
+        document.
+        """
         scope = ((_T == "x") & (F.kind == "a")) | (_T.in_(["x", "y"]) & (F.kind == "b"))
         if not self.answers(scope):
             return

@@ -26,7 +26,12 @@ class Threads(StoreSuiteBase):
 
     @sized(25, 400)
     def test_eight_threads(self, store: VectorStore, size: int) -> None:
-        """Each thread writes ids of its own and reads everybody's."""
+        """Each thread writes ids of its own and reads everybody's.
+
+        Usually: a thread saw half of a write, or lost one: a client, cursor or cache shared without
+        a lock. Text, metadata and vector of a document change in one step; a read in between sees
+        the old or the new one.
+        """
         left: list[dict[str, int]] = [{} for _ in range(_THREADS)]
 
         def work(number: int) -> None:
@@ -67,7 +72,12 @@ class Threads(StoreSuiteBase):
 
     @pytest.mark.parametrize("mode", ["error", "skip"])
     def test_one_of_many_writers_wins(self, store: VectorStore, mode: Any) -> None:
-        """Where conflicts are decided in the step that writes, an id is written once."""
+        """Where conflicts are decided in the step that writes, an id is written once.
+
+        Usually: ``conflict_atomic`` is declared, but ids are looked up before they are written:
+        ``_add``. Let the engine decide (a unique key, INSERT … ON CONFLICT, a lock around look and
+        write), or do not declare it.
+        """
         if not self.capabilities.conflict_atomic:
             return  # declared: two writers may both see an id as free
         for round in range(6):
@@ -94,7 +104,11 @@ class Threads(StoreSuiteBase):
         assert store.count() == 6
 
     def test_batches_are_seen_whole(self, store: VectorStore) -> None:
-        """Where a batch is written whole or not at all, and counting is the engine's."""
+        """Where a batch is written whole or not at all, and counting is the engine's.
+
+        Usually: ``batch_atomic`` is declared, but a batch is written in parts: no transaction in
+        ``_add``.
+        """
         if not (self.capabilities.batch_atomic and self.capabilities.filtered_count):
             return  # declared: a reader may see a part of a batch
         size = min(50, self.capabilities.max_batch or 50)

@@ -19,6 +19,10 @@ class Updating(StoreSuiteBase):
     """Tests of ``update_metadata``."""
 
     def test_set_and_unset(self, store: VectorStore) -> None:
+        """``_update_metadata`` counts ids twice, touches other keys, or adds documents.
+
+        It returns how many documents there were among ids that may be unknown or repeated.
+        """
         documents = [self.document(name, {"keep": 1, "go": 2, "turn": 3}) for name in "abc"]
         store.add(documents)
         self.embedder.forget()
@@ -39,6 +43,7 @@ class Updating(StoreSuiteBase):
         assert store.count("go IS NULL") == 3
 
     def test_by_filter_and_by_both(self, store: VectorStore) -> None:
+        """Of ids and filter one was left out, or the filter was asked again after the change."""
         store.add(self.documents(10))
         assert store.update_metadata(filter="n >= 7", set={"big": True}) == 3
         assert (
@@ -55,11 +60,17 @@ class Updating(StoreSuiteBase):
     def test_a_filter_that_matches_everything_may_change_everything(
         self, store: VectorStore
     ) -> None:
+        """A filter that matches everything was taken for an empty selection."""
         store.add(self.documents(4))
         assert store.update_metadata(filter="n NOT IN []", set={"x": 1}) == 4
         assert store.count("x == 1") == 4
 
     def test_texts_and_vectors_stay(self, store: VectorStore) -> None:
+        """The update wrote vectors back, in another length or precision: change metadata alone.
+
+        The default ``_update_metadata`` reads and writes whole documents, which needs
+        ``keeps_norm``.
+        """
         documents = [
             self.document(f"doc-{number}", {"n": number}, embedding=3 * vector_of(f"{number}"))
             for number in range(6)
@@ -78,6 +89,7 @@ class Updating(StoreSuiteBase):
         )
 
     def test_names_that_stores_use_themselves_are_only_metadata(self, store: VectorStore) -> None:
+        """A user's key changed a column of the store's own: set keys below the metadata field."""
         document = self.document("a", {"n": 1})
         store.add([document])
         names = ("id", "text", "content", "metadata", "vector", "embedding", "score", "document")
@@ -91,6 +103,10 @@ class Updating(StoreSuiteBase):
     def test_a_name_is_a_name_at_the_top_and_an_object_is_replaced_whole(
         self, store: VectorStore
     ) -> None:
+        """The engine takes ``a.b`` for a path, or merges objects.
+
+        Quote names, replace values whole.
+        """
         old = self.held_domain.fit({"a": {"b": 1, "c": 2}, "a.b": 3, "n": 1})
         store.add([self.document("x", old)])
         changes: list[dict[str, Any]]
@@ -106,6 +122,7 @@ class Updating(StoreSuiteBase):
         self.check_metadata(store.get(self.ids("x"))[0].metadata, old, "x")
 
     def test_values_and_names_of_every_kind(self, store: VectorStore) -> None:
+        """The engine's update language read a name or a value as code, or changed its type."""
         expected: dict[str, Any] = {"n": 1}
         store.add([self.document("a", expected), self.document("b", expected)])
         changes: list[dict[str, Any]] = [{"k": value} for value in (*SCALARS[::4], *LISTS)]
@@ -124,7 +141,11 @@ class Updating(StoreSuiteBase):
         self.check_holds(store, [self.document("a"), self.document("b", {"n": 1})])
 
     def test_null_and_empty_list_are_set_as_declared(self, store: VectorStore) -> None:
-        """A null that is not kept takes the key away, as it does in ``add``."""
+        """A null that is not kept takes the key away, as it does in ``add``.
+
+        Usually: null is kept by ``_add`` and dropped by ``_update_metadata``, or the other way
+        round.
+        """
         store.add([self.document("a", {"none": 1, "empty": 1, "n": 1})])
         store.update_metadata(self.ids("a"), set={"none": None, "empty": []})
         (found,) = store.get(self.ids("a"))
@@ -132,6 +153,7 @@ class Updating(StoreSuiteBase):
         assert store.count("none IS NULL AND empty IS NULL AND n == 1") == 1
 
     def test_what_cannot_be_stored_is_refused(self, store: VectorStore) -> None:
+        """An ``update_metadata`` of the store's own checks less than ``add`` does, or later."""
         documents = self.documents(3)
         store.add(documents)
         anything: Any = store
@@ -160,6 +182,10 @@ class Updating(StoreSuiteBase):
         self.check_holds(store, documents)
 
     def test_update_many(self, store: VectorStore) -> None:
+        """More ids or rows than one call of the engine takes.
+
+        Split them, or declare ``max_batch``.
+        """
         documents = self.documents(1_100, embedded=True)
         store.add(documents)
         ids = [one.id for one in documents]

@@ -49,10 +49,10 @@ def fold_deep_key(atom: Expression) -> bool | None:
     """
     if len(atom.key.path) <= MAX_METADATA_DEPTH:
         return None
-    return atom.op in _TRUE_WHERE_ABSENT
+    return atom.op in TRUE_WHERE_ABSENT
 
 
-_TRUE_WHERE_ABSENT = frozenset({Op.NE, Op.NIN, Op.ISNULL})
+TRUE_WHERE_ABSENT = frozenset({Op.NE, Op.NIN, Op.ISNULL})
 
 
 def simplify(expression: Expression, fold: Fold = fold_empty_list) -> Expression | bool:

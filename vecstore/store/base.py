@@ -35,6 +35,7 @@ from vecstore.filter.convert import Compiled
 from vecstore.filter.cost import AS_DECLARED, MaxCost, check_cost, read_max_cost
 from vecstore.filter.normalize import simplify
 from vecstore.filter.serial import without_origin
+from vecstore.filter.tautology import matches_everything
 from vecstore.filter.tree import Expression, FilterInput
 from vecstore.spellings import NoOptions, StoreType, unknown_keyword, unknown_method
 from vecstore.store.arguments import SearchRequest, read_filter
@@ -677,7 +678,7 @@ class ScopedStore(VectorStore):
             # Rebuilt, it carries no text that an error could quote, and costs its callers nothing.
             filter = without_origin(scope())
             try:
-                everything = simplify(filter) is True or self._root._matches_all(filter)
+                everything = matches_everything(simplify(filter)) or self._root._matches_all(filter)
             except FilterError as error:
                 raise ScopeError(
                     f"{self.name} cannot answer the filter of this scope "

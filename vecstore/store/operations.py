@@ -15,6 +15,7 @@ from vecstore.cancelling import check_stop
 from vecstore.document import Document, checked_metadata, checked_metadata_name, same_document
 from vecstore.errors import ConfigurationError, DocumentError, EmbeddingError
 from vecstore.filter.normalize import simplify
+from vecstore.filter.tautology import matches_everything
 from vecstore.filter.tree import Expression, FilterInput
 from vecstore.store.adding import Adding
 from vecstore.store.arguments import SearchRequest, read_count, read_filter, read_flag, read_ids
@@ -377,7 +378,7 @@ class DeleteCall(Call[int]):
         if ids is None and filter is None:
             raise ValueError(f"delete needs ids or a filter; {_CLEAR}")
         expression = read_filter(filter)
-        if ids is None and expression is not None and simplify(expression) is True:
+        if ids is None and expression is not None and matches_everything(simplify(expression)):
             raise ValueError(f"this filter matches every document; {_CLEAR}")
         return cls(ids=read_ids(ids, "delete"), filter=expression)
 

@@ -86,6 +86,9 @@ class Deleting(StoreSuiteBase):
                 "n IN [1, 'x'] OR n > 5 OR n NOT IN ['x', 1.0]",
                 "n != 1 OR n IS NOT NULL",
                 ~((F.n == 1) & (F.n != 1)),
+                "(n IS NOT NULL AND n != 1) OR n IS NULL OR n == 1",
+                "n == 1 OR (m != 'a' AND m IS NOT NULL) OR m IN ['a', 'b'] OR m IS NULL",
+                "(n != 1 OR n != 'x') AND (m IS NULL OR m == 1 OR (m IS NOT NULL AND m != 1))",
             ):
                 with pytest.raises(ValueError, match=r"clear\(\)"):
                     store.delete(filter=everything)

@@ -12,6 +12,7 @@ from vecstore.document import Document
 from vecstore.errors import FilterError, FilterSyntaxError, UnsupportedFilterError
 from vecstore.filter.builder import F
 from vecstore.filter.normalize import simplify
+from vecstore.filter.tautology import matches_everything
 from vecstore.filter.tree import Expression, Group, Key, Op, Value
 from vecstore.store.arguments import SearchRequest
 from vecstore.store.base import VectorStore
@@ -163,7 +164,7 @@ class Filtering(StoreSuiteBase):
         ]
         left: dict[str, Mapping[str, Any]] = {}
         for filter in filters:
-            if simplify(filter) is True:
+            if matches_everything(simplify(filter)):
                 continue
             if len(left) < len(library.rows) // 2:
                 left = dict(library.rows)

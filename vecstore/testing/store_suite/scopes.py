@@ -280,6 +280,7 @@ class Scopes(StoreSuiteBase):
             lambda: "tenant ==",
             lambda: F.tenant.not_in([]),
             lambda: "NOT (tenant IN [])",
+            lambda: "(tenant IS NOT NULL AND tenant != 'a') OR tenant IS NULL OR tenant == 'a'",
             later,
         ]
         with self.no_call(store):

@@ -19,7 +19,7 @@ __getattr__, __dir__, __all__ = door(
         "vecstore.errors": (
             "BackendError BackendNotInstalledError ConfigurationError DimensionMismatchError "
             "DocumentError DuplicateDocumentError SchemaMismatchError ScopeError StoreClosedError "
-            "UnsupportedFilterError"
+            "StoreFileError UnsupportedFilterError VecstoreError"
         ),
         "vecstore.filter.tree": (
             "COMPARISONS Expression Key LOGICAL MEMBERSHIPS NULL_TESTS ORDERINGS Op Value"
@@ -28,14 +28,15 @@ __getattr__, __dir__, __all__ = door(
         # For dialects.
         "vecstore.dialects.base": "Dialect",
         "vecstore.dialects.tokens": (
-            "DOCUMENT_TOKEN document_tokens kind_token nearest_double presence_token value_token"
+            "DOCUMENT_TOKEN document_tokens kind_token nearest_double presence_token "
+            "present_values value_token"
         ),
         "vecstore.filter.convert": (
             "ALL_LITERALS Capabilities Compiled FloatRule KeyRule NO_QUERY Refusal SAFE_DOUBLE"
         ),
         "vecstore.filter.keys": "read_key",
         "vecstore.filter.normalize": "fold_empty_list",
-        "vecstore.filter.values": "Kind Scalar kind_of",
+        "vecstore.filter.values": "Kind Scalar UnusableValue kind_of",
         # For stores.
         "vecstore.document": "Document shown_id stored_document",
         "vecstore.embedding": "BatchingStrategy EmbedderInput check_dimension",

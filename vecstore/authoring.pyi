@@ -4,6 +4,7 @@ from vecstore.dialects.tokens import document_tokens as document_tokens
 from vecstore.dialects.tokens import kind_token as kind_token
 from vecstore.dialects.tokens import nearest_double as nearest_double
 from vecstore.dialects.tokens import presence_token as presence_token
+from vecstore.dialects.tokens import present_values as present_values
 from vecstore.dialects.tokens import value_token as value_token
 from vecstore.document import Document as Document
 from vecstore.document import shown_id as shown_id
@@ -20,7 +21,9 @@ from vecstore.errors import DuplicateDocumentError as DuplicateDocumentError
 from vecstore.errors import SchemaMismatchError as SchemaMismatchError
 from vecstore.errors import ScopeError as ScopeError
 from vecstore.errors import StoreClosedError as StoreClosedError
+from vecstore.errors import StoreFileError as StoreFileError
 from vecstore.errors import UnsupportedFilterError as UnsupportedFilterError
+from vecstore.errors import VecstoreError as VecstoreError
 from vecstore.filter.convert import ALL_LITERALS as ALL_LITERALS
 from vecstore.filter.convert import NO_QUERY as NO_QUERY
 from vecstore.filter.convert import SAFE_DOUBLE as SAFE_DOUBLE
@@ -43,6 +46,7 @@ from vecstore.filter.tree import Op as Op
 from vecstore.filter.tree import Value as Value
 from vecstore.filter.values import Kind as Kind
 from vecstore.filter.values import Scalar as Scalar
+from vecstore.filter.values import UnusableValue as UnusableValue
 from vecstore.filter.values import kind_of as kind_of
 from vecstore.process import in_forked_child as in_forked_child
 from vecstore.store.backend import Batch as Batch

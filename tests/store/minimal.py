@@ -10,16 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from vecstore.authoring import (
-    BackendError,
-    Batch,
-    Document,
-    DuplicateDocumentError,
-    Selection,
-    StoreCapabilities,
-    VectorStore,
-    stored_document,
-)
+from vecstore import Batch, Document, Selection, StoreCapabilities, VectorStore
+from vecstore.document import stored_document
+from vecstore.errors import BackendError, DuplicateDocumentError
 
 
 class MinimalStore(VectorStore):
@@ -49,7 +42,8 @@ class MinimalStore(VectorStore):
                 continue
             self.rows[id] = (text, metadata, vector)
             written.append(id)
-        self._settle(dimension=batch.vectors.shape[1])
+        if self._dimension is None:
+            self._dimension = batch.vectors.shape[1]
         return written
 
     def _document(self, id: str, with_embedding: bool, score: float | None = None) -> Document:

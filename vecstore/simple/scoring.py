@@ -16,7 +16,10 @@ Scores = NDArray[Any]
 """float32, or float64 where a vector's length asks for it."""
 
 _BLOCK = 256
-_CHUNK_BYTES = 512 * 1024
+_CHUNK_BYTES = 384 * 1024
+_MANY = 0.25
+"""Of the rows: to gather more of them takes longer than to score them all."""
+
 _SAFE_LENGTH = 1e15
 
 
@@ -37,13 +40,18 @@ def scores(snapshot: Snapshot, query: Vector, rows: Rows | None) -> Scores:
     if metric == "cosine":
         wide /= length
     probe: NDArray[Any] = wide if exact else wide.astype(np.float32)
+    result: Scores
 
     if metric == "euclidean":
         return _gathered(matrix, rows, exact, lambda part: _minus_distance(part, probe))
     if metric == "cosine" and exact:
         return _gathered(matrix, rows, exact, lambda part: _cosine(part, probe))
-    if rows is None and not exact:
-        result: Scores = np.vecdot(matrix, probe)
+    if exact:
+        result = _gathered(matrix, rows, exact, lambda part: np.vecdot(part, probe))
+    elif rows is None:
+        result = np.vecdot(matrix, probe)
+    elif len(rows) > _MANY * len(matrix):
+        result = np.vecdot(matrix, probe)[rows]
     else:
         result = _gathered(matrix, rows, exact, lambda part: np.vecdot(part, probe))
     if metric == "dot":
@@ -83,14 +91,20 @@ def _gathered(
     matrix: Matrix, rows: Rows | None, exact: bool, score: Callable[[Matrix], Scores]
 ) -> Scores:
     """Score all rows, or some of them, in pieces that stay in the cache."""
-    whole = rows is None
     count = len(matrix) if rows is None else len(rows)
     dtype = np.float64 if exact else np.float32
     result = np.empty(count, dtype)
     step = max(1, _CHUNK_BYTES // max(1, matrix.shape[1] * result.itemsize))
+    # Into one buffer, over and over: fresh memory for each piece costs more than the copying.
+    buffer = None if rows is None else np.empty((min(step, count), matrix.shape[1]), np.float32)
     for start in range(0, count, step):
         stop = min(start + step, count)
-        part = matrix[start:stop] if whole else matrix[rows[start:stop]]  # type: ignore[index]
+        if rows is None or buffer is None:
+            part = matrix[start:stop]
+        else:
+            part = buffer[: stop - start]
+            # "clip" is what writes to the buffer at once; no row is out of range.
+            np.take(matrix, rows[start:stop], axis=0, out=part, mode="clip")
         result[start:stop] = score(part.astype(dtype) if exact else part)
     return result
 

@@ -7,8 +7,6 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
-import numpy as np
-
 from vecstore import process
 from vecstore.document import Document, stored_document
 from vecstore.embedding import BatchingStrategy, EmbedderInput, check_dimension
@@ -388,7 +386,7 @@ class SimpleVectorStore(VectorStore):
         snapshot = self._table.snapshot
         if filter is None:
             return snapshot.live
-        return len(_listed(snapshot, filter))
+        return len(snapshot.selected_rows(filter))
 
     def _update_metadata(
         self, selection: Selection, *, set: dict[str, Any], unset: tuple[str, ...]
@@ -430,34 +428,41 @@ def _chosen(snapshot: Snapshot, selection: Selection) -> list[int]:
 
 def _selected(snapshot: Snapshot, filter: Expression | None) -> Rows | None:
     """The rows of documents that match, ascending; None for every row, none of which is dead."""
-    if filter is None:
-        return None if snapshot.whole else snapshot.live_rows()
-    return np.array(_listed(snapshot, filter), dtype=np.intp)
+    if filter is None and snapshot.whole:
+        return None
+    return snapshot.selected_rows(filter)
+
+
+_FIRST_LOOK = 256
+"""So many rows are asked one by one where a few documents are enough."""
 
 
 def _listed(snapshot: Snapshot, filter: Expression | None, limit: int | None = None) -> list[int]:
-    live = range(snapshot.size) if snapshot.whole else snapshot.live_rows().tolist()
-    if filter is None:
-        return list(live[:limit])
-    matches = stored_matcher(filter)
-    metadata = snapshot.metadata
-    rows: list[int] = []
-    for row in live:
-        if matches(metadata[row]):
-            rows.append(row)
-            if len(rows) == limit:
-                break
-    return rows
+    """The rows of the first documents that match."""
+    if filter is not None and limit is not None and limit < snapshot.size:
+        matches = stored_matcher(filter)
+        metadata, died = snapshot.metadata, snapshot.died
+        first = [
+            row
+            for row in range(min(_FIRST_LOOK, snapshot.size))
+            if matches(metadata[row]) and died[row] > snapshot.version
+        ]
+        if len(first) >= limit:
+            return first[:limit]
+    listed: list[int] = snapshot.selected_rows(filter)[:limit].tolist()
+    return listed
 
 
 def _scanned(
     snapshot: Snapshot, filter: Expression | None, include_embedding: bool
 ) -> Iterator[Document]:
-    live = range(snapshot.size) if snapshot.whole else snapshot.live_rows().tolist()
-    matches = None if filter is None else stored_matcher(filter)
-    for row in live:
-        if matches is None or matches(snapshot.metadata[row]):
+    rows = snapshot.selected_rows(filter)
+    for start in range(0, len(rows), _ROWS_AT_ONCE):
+        for row in rows[start : start + _ROWS_AT_ONCE].tolist():
             yield _document(snapshot, row, include_embedding)
+
+
+_ROWS_AT_ONCE = 1_024
 
 
 def _document(

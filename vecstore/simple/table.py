@@ -25,6 +25,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vecstore.filter.tree import Expression
+from vecstore.simple.metadata import MetadataTable
 from vecstore.store.capabilities import Metric
 from vecstore.vectors import Matrix
 
@@ -57,6 +59,8 @@ class Snapshot:
         index: The newest row of each id; it may be of a later state than this one.
         older: For a row, the row that its id had before, where it had one.
         extreme: Whether some vector is so long or short that float32 arithmetic may fail on it.
+        columns: What filters have asked of ``metadata``; it goes with that list, and like it may
+            reach further than this state.
     """
 
     metric: Metric
@@ -73,7 +77,12 @@ class Snapshot:
     index: dict[str, int] = field(default_factory=dict)
     older: dict[int, int] = field(default_factory=dict)
     extreme: bool = False
+    columns: MetadataTable = field(default_factory=lambda: MetadataTable([]))
     _live_rows: list[Rows] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        if self.columns.rows is not self.metadata:
+            object.__setattr__(self, "columns", MetadataTable(self.metadata))
 
     @property
     def whole(self) -> bool:
@@ -85,6 +94,15 @@ class Snapshot:
         if not self._live_rows:
             self._live_rows.append(np.flatnonzero(self.died[: self.size] > self.version))
         return self._live_rows[0]
+
+    def selected_rows(self, filter: Expression | None) -> Rows:
+        """The rows of documents that match a filter, ascending."""
+        if filter is None:
+            return np.arange(self.size) if self.whole else self.live_rows()
+        matching = self.columns.select(filter, self.size)
+        if not self.whole:
+            matching &= self.died[: self.size] > self.version
+        return np.flatnonzero(matching)
 
     def row_of(self, id: str) -> int | None:
         """The row of a document; None for an id that is not stored."""

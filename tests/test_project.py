@@ -13,6 +13,7 @@ import tomllib
 import zipfile
 from email.message import Message
 from email.parser import Parser
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +100,7 @@ def test_wheel_holds_the_whole_package_and_nothing_else(wheel_files: dict[str, b
         if path.is_relative_to(ROOT / "vecstore")
     }
     assert wanted <= packed
-    assert {"vecstore/py.typed", "vecstore/grammar/filter.lark"} <= packed
+    assert {"vecstore/py.typed", "vecstore/__init__.pyi", "vecstore/grammar/filter.lark"} <= packed
     assert {name.partition("/")[0] for name in packed} == {"vecstore"}
     assert not [name for name in packed if name.endswith((".pyc", ".orig", ".rej"))]
 
@@ -382,6 +383,11 @@ def test_building_and_evaluating_a_filter_loads_no_numpy_lark_or_client() -> Non
     assert not loaded_after(code) & (CLIENTS | {"numpy", "lark"})
 
 
+def test_the_door_of_authors_loads_what_is_asked_for() -> None:
+    code = "from vecstore.authoring import Capabilities, Compiled, Dialect, Op, Refusal"
+    assert not loaded_after(code) & (CLIENTS | {"numpy", "lark"})
+
+
 def test_compiling_loads_no_numpy_or_client() -> None:
     code = (
         "import vecstore\n"
@@ -396,21 +402,53 @@ def test_compiling_loads_no_numpy_or_client() -> None:
 # --- the public namespace ---------------------------------------------------------------------
 
 
-def test_every_public_name_resolves() -> None:
-    for name in vecstore.__all__:
-        assert getattr(vecstore, name) is not None, name
-    assert set(vecstore.__all__) <= set(dir(vecstore))
+DOORS = ("vecstore", "vecstore.authoring", "vecstore.store")
 
 
-def test_public_names_are_sorted_and_public() -> None:
-    assert list(vecstore.__all__) == sorted(set(vecstore.__all__))
-    assert not [name for name in vecstore.__all__ if name.startswith("_")]
+def stub_of(door: str) -> dict[str, str]:
+    """What type checkers know of a door, for they do not run ``__getattr__``: name -> module."""
+    place = ROOT.joinpath(*door.split("."))
+    stub = place / "__init__.pyi" if place.is_dir() else place.with_suffix(".pyi")
+    known = {}
+    for node in ast.parse(stub.read_text("utf-8")).body:
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                assert alias.asname == alias.name, (
+                    f"{stub} hands out {alias.name} as something else"
+                )
+                known[alias.name] = str(node.module)
+    return known
 
 
-def test_type_checkers_see_the_same_public_names() -> None:
-    # They do not run __getattr__: what they know stands in the imports under TYPE_CHECKING.
-    lazy = imports_of("__init__.py") - imports_of("__init__.py", typing=False)
-    assert {name.rpartition(".")[2] for name in lazy} == set(vecstore.__all__)
+@pytest.mark.parametrize("door", DOORS)
+def test_every_public_name_resolves(door: str) -> None:
+    module = import_module(door)
+    for name in module.__all__:
+        assert getattr(module, name) is not None, name
+    assert set(module.__all__) <= set(dir(module))
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_public_names_are_sorted_and_public(door: str) -> None:
+    names = import_module(door).__all__
+    assert list(names) == sorted(set(names))
+    assert not [name for name in names if name.startswith("_")]
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_type_checkers_see_the_same_public_names(door: str) -> None:
+    known = stub_of(door)
+    module = import_module(door)
+    assert sorted(known) == module.__all__
+    for name, home in known.items():
+        assert getattr(import_module(home), name) is getattr(module, name), name
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_all_public_names_can_be_imported_at_once(door: str) -> None:
+    found: dict[str, Any] = {}
+    exec(f"from {door} import *", found)
+    assert {name for name in found if name != "__builtins__"} == set(import_module(door).__all__)
 
 
 def test_an_unknown_public_name_is_an_attribute_error() -> None:

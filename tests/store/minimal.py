@@ -10,9 +10,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from vecstore import Batch, Document, Selection, StoreCapabilities, VectorStore
-from vecstore.document import stored_document
-from vecstore.errors import BackendError, DuplicateDocumentError
+from vecstore.authoring import (
+    BackendError,
+    Batch,
+    Document,
+    DuplicateDocumentError,
+    Selection,
+    StoreCapabilities,
+    VectorStore,
+    stored_document,
+)
 
 
 class MinimalStore(VectorStore):
@@ -42,8 +49,7 @@ class MinimalStore(VectorStore):
                 continue
             self.rows[id] = (text, metadata, vector)
             written.append(id)
-        if self._dimension is None:
-            self._dimension = batch.vectors.shape[1]
+        self._settle(dimension=batch.vectors.shape[1])
         return written
 
     def _document(self, id: str, with_embedding: bool, score: float | None = None) -> Document:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,17 @@ def run_the_page(folder: Path, code: str, only: str = "") -> str:
 def test_the_dialect_of_the_page_passes_its_proof(tmp_path: Path) -> None:
     output = run_the_page(tmp_path, "".join(BLOCKS))
     assert re.search(r"^17 passed", output, re.MULTILINE), output
+
+
+def test_the_package_of_the_page_can_be_published() -> None:
+    (block,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+    project = tomllib.loads(block)["project"]
+    assert {"name", "version", "dependencies"} <= set(project)
+    ((name, target),) = project["entry-points"]["vecstore.dialects"].items()
+    module, _, offered = target.partition(":")
+    assert f"src/{module}/__init__.py" in PAGE
+    assert f"class {offered}(Dialect" in BLOCKS[0]
+    assert f'name: ClassVar[str] = "{name}"' in BLOCKS[0]
 
 
 @pytest.mark.parametrize(

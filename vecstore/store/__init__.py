@@ -1,20 +1,24 @@
-"""The store layer: one interface over every backend, and what a backend fills in."""
+"""The store layer: one interface over every backend, and what a backend fills in.
 
-from vecstore.store.arguments import SearchRequest
-from vecstore.store.backend import Batch, Place, Selection
-from vecstore.store.base import VectorStore
-from vecstore.store.capabilities import StoreCapabilities
-from vecstore.store.observing import Observer
-from vecstore.store.url import StoreURL, open_store
+Example:
+    >>> from vecstore.store import StoreURL
+    >>> StoreURL.read("qdrant://localhost:6333/docs").host
+    'localhost'
+"""
 
-__all__ = [
-    "Batch",
-    "Observer",
-    "Place",
-    "SearchRequest",
-    "Selection",
-    "StoreCapabilities",
-    "StoreURL",
-    "VectorStore",
-    "open_store",
-]
+from vecstore.namespace import door
+
+__getattr__, __dir__, __all__ = door(
+    __name__,
+    {
+        "vecstore.store.adding": "SkippedDocumentsWarning",
+        "vecstore.store.aio": "AsyncVectorStore",
+        "vecstore.store.arguments": "SearchRequest",
+        "vecstore.store.backend": "Batch Place Selection",
+        "vecstore.store.base": "VectorStore",
+        "vecstore.store.capabilities": "StoreCapabilities",
+        "vecstore.store.foreign": "ForeignRecordWarning",
+        "vecstore.store.observing": "Observer",
+        "vecstore.store.url": "StoreURL open_store",
+    },
+)

@@ -180,6 +180,21 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         """Length of the vectors; None while it is not known yet."""
         return self._dimension
 
+    def _settle(self, *, metric: Metric | None = None, dimension: int | None = None) -> None:
+        """Note what the table or collection of this store is made with.
+
+        For a store's own ``__init__`` and hooks: when they find a place that exists, and when the
+        first batch settles the dimension.
+
+        Args:
+            metric: How vectors are compared there; None leaves it as it is.
+            dimension: Length of the vectors there; None leaves it as it is.
+        """
+        if metric is not None:
+            self._metric = metric
+        if dimension is not None:
+            self._dimension = dimension
+
     @property
     def max_cost(self) -> int | None:
         """What a filter that comes as text or dict may cost at most; None for no limit."""

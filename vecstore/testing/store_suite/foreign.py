@@ -1,4 +1,4 @@
-"""Records that others wrote and that are no documents stop no call: ``vecstore.store.foreign``."""
+"""Records that others wrote and that are no documents stop no call."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Foreign(StoreSuiteBase):
     def test_a_record_that_is_no_document_stops_no_call(self, kind: str) -> None:
         """One record that is no document broke a call for all the others: how rows are read.
 
-        Read rows by ``vecstore.store.foreign``, which leaves such a record out and tells once;
-        where it takes a place in a page or in ``top_k``, read on.
+        Leave such a record out and tell it once, by ``fault_of`` and ``ForeignRecords`` of
+        ``vecstore.authoring``; where it takes a place in a page or in ``top_k``, read on.
         """
         if type(self).damage is StoreSuiteBase.damage:
             pytest.skip("the suite does not say how a record is damaged")

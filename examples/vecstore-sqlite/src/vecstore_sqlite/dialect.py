@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from vecstore import Capabilities, Compiled, ConfigurationError, Dialect, Expression, Op
+from vecstore.authoring import Capabilities, Compiled, ConfigurationError, Dialect, Expression, Op
 
 # A piece of SQL with the parameters for the question marks in it, in order.
 Sql = tuple[str, list[Any]]

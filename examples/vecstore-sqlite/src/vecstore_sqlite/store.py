@@ -12,22 +12,25 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from vecstore import (
+from vecstore.authoring import (
     BackendError,
     Batch,
     Compiled,
     ConfigurationError,
     Document,
     Expression,
+    Place,
     SchemaMismatchError,
     Selection,
     StoreCapabilities,
     StoreURL,
     VectorStore,
+    changed,
+    check_dimension,
+    duplicates_error,
+    id_outside,
+    stored_document,
 )
-from vecstore.document import stored_document
-from vecstore.embedding import check_dimension
-from vecstore.store.backend import Place, changed, duplicates_error, id_outside
 from vecstore_sqlite.dialect import Sqlite
 
 _SETTINGS = "vecstore_settings"
@@ -282,10 +285,10 @@ class SqliteStore(VectorStore):
             )
             run(
                 f"INSERT OR IGNORE INTO {_SETTINGS} VALUES (?, ?, ?)",
-                (self._table_name, self._metric, self._dimension),
+                (self._table_name, self.metric, self.dimension),
             )
             metric, dimension = self._settings(run)
-            given = (("metric", self._metric, metric), ("dimension", self._dimension, dimension))
+            given = (("metric", self.metric, metric), ("dimension", self.dimension, dimension))
             for what, mine, stored in given:
                 if mine is not None and stored is not None and mine != stored:
                     if what == "metric" and not metric_given:
@@ -294,7 +297,7 @@ class SqliteStore(VectorStore):
                         f"the table {self._table_name!r} has the {what} {stored}, not {mine}; "
                         f"leave {what} out, or choose another table"
                     )
-            self._metric, self._dimension = metric, dimension or self._dimension
+        self._settle(metric=metric, dimension=dimension)
 
     def _settings(self, run: Any) -> Any:
         sql = f"SELECT metric, dimension FROM {_SETTINGS} WHERE name = ?"
@@ -308,7 +311,7 @@ class SqliteStore(VectorStore):
             sql = f"UPDATE {_SETTINGS} SET dimension = ? WHERE name = ?"
             run(sql, (length, self._table_name))
             stored = length
-        self._dimension = stored
+        self._settle(dimension=stored)
 
     def _scores(self, vectors: bytes, query: Any) -> Any:
         matrix = np.frombuffer(vectors, np.float32).reshape(-1, len(query)).astype(np.float64)

@@ -1,0 +1,12 @@
+from vecstore.store.adding import SkippedDocumentsWarning as SkippedDocumentsWarning
+from vecstore.store.aio import AsyncVectorStore as AsyncVectorStore
+from vecstore.store.arguments import SearchRequest as SearchRequest
+from vecstore.store.backend import Batch as Batch
+from vecstore.store.backend import Place as Place
+from vecstore.store.backend import Selection as Selection
+from vecstore.store.base import VectorStore as VectorStore
+from vecstore.store.capabilities import StoreCapabilities as StoreCapabilities
+from vecstore.store.foreign import ForeignRecordWarning as ForeignRecordWarning
+from vecstore.store.observing import Observer as Observer
+from vecstore.store.url import StoreURL as StoreURL
+from vecstore.store.url import open_store as open_store

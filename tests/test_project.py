@@ -483,6 +483,7 @@ def test_the_project_speaks_of_itself_alone() -> None:
         "docs/index.md",
         "docs/adding.md",
         "docs/production.md",
+        "docs/schema.md",
         "docs/searching.md",
         "docs/stores/memory.md",
     ],

@@ -32,6 +32,7 @@ __getattr__, __dir__, __all__ = door(
         "vecstore.filter.tree": "Expression Group Key Op Span Value",
         "vecstore.filter.values": "Kind clean_metadata",
         "vecstore.grammar.parser": "parse",
+        "vecstore.schema": "CoercedFilterWarning Schema",
         "vecstore.simple.store": "SimpleVectorStore",
         "vecstore.store.adding": "SkippedDocumentsWarning",
         "vecstore.store.aio": "AsyncVectorStore",

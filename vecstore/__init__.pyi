@@ -40,6 +40,8 @@ from vecstore.filter.tree import Value as Value
 from vecstore.filter.values import Kind as Kind
 from vecstore.filter.values import clean_metadata as clean_metadata
 from vecstore.grammar.parser import parse as parse
+from vecstore.schema import CoercedFilterWarning as CoercedFilterWarning
+from vecstore.schema import Schema as Schema
 from vecstore.simple.store import SimpleVectorStore as SimpleVectorStore
 from vecstore.store.adding import SkippedDocumentsWarning as SkippedDocumentsWarning
 from vecstore.store.aio import AsyncVectorStore as AsyncVectorStore

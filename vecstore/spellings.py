@@ -220,6 +220,7 @@ _KNOWN: Final[dict[str, tuple[str, ...]]] = {
         "observers",
         "observe_content",
         "max_cost",
+        "schema",
     ),
 }
 

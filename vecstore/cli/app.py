@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import vecstore
-from vecstore.cli import dialects, explain, filters, grep, index_search
+from vecstore.cli import dialects, explain, filters, grep, index_search, schema
 from vecstore.cli.demo import run as demo
 from vecstore.cli.options import options_help
 from vecstore.cli.output import FAILED, file_fault, show_error
@@ -100,3 +100,5 @@ _COMMANDS: list[tuple[str, Callable[..., None], str, str]] = [
 for _name, _function, _examples, _panel in _COMMANDS:
     _class = CommandForOneDialect if _name in ("check", "compile") else None
     app.command(_name, cls=_class, epilog=_examples, rich_help_panel=_panel)(_function)
+
+app.add_typer(schema.app, rich_help_panel=_DOCUMENTS)

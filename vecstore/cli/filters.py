@@ -18,9 +18,11 @@ from vecstore.cli.output import (
     show_error,
 )
 from vecstore.cli.reading import FilterArgument, FilterFileOption, parsed_filter
+from vecstore.cli.schema import SchemaOption
 from vecstore.errors import FilterError
 from vecstore.filter.convert import NO_QUERY, Compiled
 from vecstore.filter.tree import LOGICAL, Expression
+from vecstore.schema import Schema
 
 PARSE_EXAMPLES = """
 [bold]Examples[/]
@@ -44,6 +46,8 @@ CHECK_EXAMPLES = """
   vecstore check "year >= 2020"
 
   vecstore check -d qdrant "title > 'M'"  ||  echo refused
+
+  vecstore check --schema schema.toml "yaer >= 2020"
 """
 
 COMPILE_EXAMPLES = """
@@ -86,9 +90,12 @@ def check(
     file: FilterFileOption = None,
     dialect: DialectOption = None,
     settings: SettingOption = None,
+    schema: SchemaOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Say whether a filter is right, and with -d whether a backend answers it exactly.
+
+    With --schema, also whether its keys and literals are those that are declared.
 
     Exits with 0 when it is, 1 when it is refused.
     """
@@ -96,8 +103,11 @@ def check(
         emitter = build_dialect(dialect, settings) if dialect is not None else None
         if emitter is None and settings:
             raise typer.BadParameter("an option needs a dialect: -d NAME", param_hint="--option")
+        declared = None if schema is None else Schema.from_file(schema)
         try:
             expression = parsed_filter(argument, file)
+            if declared is not None:
+                declared.check(expression)
             if emitter is not None:
                 emitter.compile(expression)
         except FilterError as error:

@@ -6,8 +6,9 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
-from vecstore.dialects.base import Dialect
+from vecstore.dialects.base import Dialect, as_expression
 from vecstore.errors import DialectNotFoundError
+from vecstore.filter.checking import FilterCheck, checked
 from vecstore.filter.convert import Compiled
 from vecstore.filter.limits import DEFAULT_LIMITS, Limits
 from vecstore.filter.tree import FilterInput
@@ -84,6 +85,8 @@ def compile_filter(
     dialect: str | Dialect[Any],
     *,
     limits: Limits | None = DEFAULT_LIMITS,
+    schema: FilterCheck | None = None,
+    coerce: bool = False,
     **options: Any,
 ) -> Compiled:
     """Compile a filter for a backend, named or given as a dialect object.
@@ -92,18 +95,23 @@ def compile_filter(
         filter: Text, an expression, or None for no filter.
         dialect: A name with ``options``, or a dialect object that carries its own.
         limits: Bounds on the filter's size; None lifts them.
+        schema: A :class:`~vecstore.Schema` that the filter has to fit.
+        coerce: Whether literals of another kind are read as what they must mean by the schema.
         **options: Options of the named dialect.
 
     Raises:
         DialectNotFoundError: If no dialect has that name.
         TypeError: For an option that the dialect does not have; the text lists those it has.
-        FilterError: If the filter cannot be read, or not be answered exactly.
+        FilterError: If the filter cannot be read, does not fit the schema, or cannot be answered
+            exactly.
 
     Example:
         >>> compiled = compile_filter("year >= 2020", "pgvector", column="meta")
         >>> compiled.params
         {'p0': 'year', 'p1': 'year', 'p2': '2020'}
     """
+    if filter is not None and (schema is not None or coerce):
+        filter = checked(as_expression(filter, limits), schema, coerce)
     if isinstance(dialect, Dialect):
         if options:
             raise TypeError(

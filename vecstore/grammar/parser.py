@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Any
 
+from vecstore.filter.checking import FilterCheck, checked
 from vecstore.filter.limits import DEFAULT_LIMITS, Limits, checked_limits
 from vecstore.filter.tree import Expression, Group
 from vecstore.grammar.cache import TreeCache
@@ -13,7 +14,13 @@ _trees = TreeCache()
 _cached = _trees.get
 
 
-def parse(text: str, *, limits: Limits | None = DEFAULT_LIMITS) -> Expression:
+def parse(
+    text: str,
+    *,
+    limits: Limits | None = DEFAULT_LIMITS,
+    schema: FilterCheck | None = None,
+    coerce: bool = False,
+) -> Expression:
     """Read a filter text.
 
     The trees of recent texts are kept, so that parsing the same filter again costs next to
@@ -22,6 +29,9 @@ def parse(text: str, *, limits: Limits | None = DEFAULT_LIMITS) -> Expression:
     Args:
         text: A filter, such as ``"year >= 2020 AND country == 'BG'"``.
         limits: Bounds on the size of the filter; None lifts them.
+        schema: A :class:`~vecstore.Schema` that the filter has to fit.
+        coerce: Whether literals of another kind are read as what they must mean by the schema; a
+            :class:`~vecstore.CoercedFilterWarning` tells of it.
 
     Returns:
         The tree, whose nodes know their place in the text.
@@ -30,6 +40,7 @@ def parse(text: str, *, limits: Limits | None = DEFAULT_LIMITS) -> Expression:
         FilterSyntaxError: If the text is no filter; it shows the place, what was expected and,
             where there is one, the corrected line.
         FilterLimitError: If the filter is larger than the limits.
+        FilterTypeError: If the filter does not fit the schema.
         TypeError: If ``text`` is no text.
 
     Example:
@@ -50,14 +61,13 @@ def parse(text: str, *, limits: Limits | None = DEFAULT_LIMITS) -> Expression:
     if limits is not DEFAULT_LIMITS:
         key = text, checked_limits(limits)
     tree = _cached(key)
-    if tree is not None:
-        return tree
-    # Loaded by the first text that is not known yet: importing lark takes longer than all else.
-    from vecstore.grammar.reading import read_text
+    if tree is None:
+        # Loaded by the first text that is not known yet: importing lark takes longer than all else.
+        from vecstore.grammar.reading import read_text
 
-    tree = read_text(text, limits)
-    _trees.put(key, text, tree)
-    return tree
+        tree = read_text(text, limits)
+        _trees.put(key, text, tree)
+    return checked(tree, schema, coerce) if schema is not None or coerce else tree
 
 
 def _plain_text(text: Any) -> str:

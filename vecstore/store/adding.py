@@ -66,6 +66,7 @@ class Adding:
         self._call = call
         self._limits = RecordLimits(store.name, store.capabilities)
         self._lengths = LengthLimits(store.name, store.capabilities)
+        self._schema = store.schema
         self._expected = store.dimension
         self._scope = None if call.within is None else Scope(call.within)
         # The filter that the hook gets, where it decides by itself whom an id belongs to.
@@ -178,6 +179,8 @@ class Adding:
         item = Prepared(position, document, settled_metadata(document))
         if self._scope is not None:
             item.metadata = self._scope.admitted(item.metadata, item.id)
+        if self._schema is not None:
+            item.metadata = self._schema.check_metadata(item.metadata, item.id)
         self._limits.check(item)
         return item
 

@@ -67,6 +67,7 @@ from vecstore.store.scope import ScopeInput
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from vecstore.schema import Schema
     from vecstore.store.aio import AsyncVectorStore
     from vecstore.store.url import StoreURL
     from vecstore.vectors import Matrix, Vector
@@ -83,6 +84,7 @@ class CommonOptions(TypedDict, total=False):
     observers: Iterable[Observer]
     observe_content: bool
     max_cost: int | None
+    schema: Schema | None
 
 
 class Origin(Protocol):
@@ -112,6 +114,8 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         max_cost: What a filter that comes as text or dict may cost at most: about the number of
             its comparisons, once those of one key are merged. None lifts the limit; when left out
             it is ``capabilities.max_cost``. Filters built in Python are not counted.
+        schema: What the keys of metadata hold, a :class:`~vecstore.Schema`: filters are checked
+            against it before the backend is asked, and documents when they are added or changed.
 
     Raises:
         ConfigurationError: If one of these cannot work.
@@ -131,6 +135,7 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         observers: Iterable[Observer] = (),
         observe_content: bool = False,
         max_cost: int | None | MaxCost = AS_DECLARED,
+        schema: Schema | None = None,
         **unknown: Unpack[NoOptions],
     ) -> None:
         if unknown:
@@ -154,7 +159,7 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         self._make_guard()
         self._pid = process.pid
         self.batching: BatchingStrategy = CountBatching() if batching is None else batching
-        self._set_up(async_threads, observers, observe_content, max_cost)
+        self._set_up(async_threads, observers, observe_content, max_cost, schema)
         self._check_dimension_limit(dimension)
 
     def _set_up(
@@ -163,12 +168,14 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         observers: Iterable[Observer] = (),
         observe_content: bool = False,
         max_cost: int | None | MaxCost = AS_DECLARED,
+        schema: Schema | None = None,
     ) -> None:
         """Take the options that concern no backend."""
         self.async_threads = read_threads(async_threads)
         self._listeners = read_observers(observers, observe_content)
         self._observe_content = observe_content
         self._max_cost = read_max_cost(max_cost)
+        self._schema = read_schema(schema)
 
     @property
     def metric(self) -> Metric:
@@ -200,6 +207,11 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         """What a filter that comes as text or dict may cost at most; None for no limit."""
         declared = isinstance(self._max_cost, MaxCost)
         return self.capabilities.max_cost if declared else self._max_cost  # type: ignore[return-value]
+
+    @property
+    def schema(self) -> Schema | None:
+        """What the keys of metadata hold; None where that is not declared."""
+        return self._schema
 
     @property
     def embedder(self) -> EmbedderInput | None:
@@ -522,6 +534,8 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         if filter is None and within is None:
             return True, None
         if filter is not None:
+            if self.schema is not None:
+                self.schema.check(filter)
             simple = simplify(filter)
             # The scope is the program's own; what a stranger adds to it is counted alone.
             check_cost(simple, self.max_cost, self.name)
@@ -646,6 +660,11 @@ class ScopedStore(VectorStore):
     def max_cost(self) -> int | None:
         """That of the store behind."""
         return self._parent.max_cost
+
+    @property
+    def schema(self) -> Schema | None:
+        """That of the store behind."""
+        return self._parent.schema
 
     @property
     def embedder(self) -> EmbedderInput | None:
@@ -805,4 +824,22 @@ def read_threads(value: int) -> int:
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ConfigurationError(f"async_threads is a whole number from 1 on, not {value!r}")
+    return value
+
+
+def read_schema(value: Any) -> Schema | None:
+    """The option ``schema``.
+
+    Raises:
+        ConfigurationError: If it is none.
+    """
+    if value is None:
+        return None
+    from vecstore.schema import Schema
+
+    if not isinstance(value, Schema):
+        remedy = "write schema=Schema({'year': int})"
+        if isinstance(value, str):
+            remedy += "; the schema of a PostgreSQL table is namespace=..."
+        raise ConfigurationError(f"schema is a Schema, not a {type(value).__name__}; {remedy}")
     return value

@@ -303,9 +303,10 @@ class UpdateMetadataCall(Call[int]):
         )
 
     def run(self, store: VectorStore) -> int:
+        values = self.set if store.schema is None else store.schema.check_metadata(self.set)
         limits = RecordLimits(store.name, store.capabilities)
-        limits.check_integers(self.set, None)
-        kept = limits.kept(self.set)
+        limits.check_integers(values, None)
+        kept = limits.kept(values)
         limits.check_size(kept, None)
         # A null that the engine does not keep is the same as the key's absence.
         unset = (*self.unset, *[name for name in self.set if name not in kept])

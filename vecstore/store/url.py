@@ -24,7 +24,7 @@ from vecstore.errors import (
 from vecstore.filter.cost import read_max_cost
 from vecstore.installing import install_line
 from vecstore.plugins import PlugIns
-from vecstore.store.base import VectorStore, read_threads
+from vecstore.store.base import VectorStore, read_schema, read_threads
 from vecstore.store.observing import read_observers
 
 ENTRY_POINT_GROUP = "vecstore.stores"
@@ -252,7 +252,7 @@ def _host(netloc: str, hostname: str | None) -> str:
     return unquote(netloc.rpartition("@")[2].partition(":")[0])
 
 
-COMMON_OPTIONS = ("async_threads", "observers", "observe_content", "max_cost")
+COMMON_OPTIONS = ("async_threads", "observers", "observe_content", "max_cost", "schema")
 """Options of every store that are given by keyword, whatever the scheme."""
 
 _EVERY_STORE = ("embedder", *COMMON_OPTIONS)
@@ -328,6 +328,8 @@ def _check_common(common: dict[str, Any]) -> None:
     """Refuse options before a store makes its folder or table."""
     if "max_cost" in common:
         read_max_cost(common["max_cost"])
+    if "schema" in common:
+        read_schema(common["schema"])
     if "async_threads" in common:
         read_threads(common["async_threads"])
     if isinstance(common.get("observers"), Iterator):

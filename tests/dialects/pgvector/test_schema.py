@@ -181,7 +181,7 @@ def test_hostile_names_are_quoted(open_pg: Open, postgres_dsn: str) -> None:
     schema = 'my "schema" %s'
     try:
         store = open_pg(
-            table=name, schema=schema, dimension=2, text_column="te%xt", metadata_column='m"{}',
+            table=name, namespace=schema, dimension=2, text_column="te%xt", metadata_column='m"{}',
             columns={"it's {k}": Column_("int")},
         )  # fmt: skip
         store.add([Document("x", {"it's {k}": 5}, id="1", embedding=[1, 0])])

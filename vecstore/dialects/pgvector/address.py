@@ -64,7 +64,7 @@ LIBPQ_OPTIONS: Final = (
 )
 """Keywords of libpq's connection strings, handed on as they are."""
 URL_OPTIONS: Final[dict[str, Any]] = {
-    **dict.fromkeys(("table", "schema", "metric"), str),
+    **dict.fromkeys(("table", "namespace", "metric"), str),
     **dict.fromkeys(("id_column", "text_column", "metadata_column", "embedding_column"), str),
     **dict.fromkeys(("dimension", "exact_below", "pool_size", "search_effort"), int),
     **dict.fromkeys(("timeout", "statement_timeout"), float),

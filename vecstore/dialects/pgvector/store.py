@@ -71,7 +71,7 @@ class PgvectorStore(VectorStore):
         dsn: A libpq connection string or ``postgresql://`` URL; or
         pool: an open ``psycopg_pool.ConnectionPool``, which stays open when the store closes.
         table: Name of the table.
-        schema: Its schema; None follows the search path.
+        namespace: The PostgreSQL schema that it is in; None follows the search path.
         create: Make extension, table and indexes when the table is missing. Searches never do.
         embedder: See :class:`~vecstore.VectorStore`, as for ``metric``, ``dimension`` and
             ``batching``.
@@ -130,7 +130,7 @@ class PgvectorStore(VectorStore):
         *,
         pool: ConnectionPool | None = None,
         table: str = "documents",
-        schema: str | None = None,
+        namespace: str | None = None,
         create: bool = False,
         embedder: EmbedderInput | None = None,
         metric: Metric = "cosine",
@@ -153,7 +153,7 @@ class PgvectorStore(VectorStore):
     ) -> None:
         self._spec = TableSpec(
             table=table,
-            schema=schema,
+            schema=namespace,
             id_column=id_column,
             text_column=text_column,
             metadata_column=metadata_column,

@@ -5,12 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any
 
 
 def door(
     module: str, names: Mapping[str, str]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
     """What makes a module a door: its ``__getattr__``, ``__dir__`` and ``__all__``.
 
     A stub beside the module tells type checkers the same names, for they run nothing of this.
@@ -26,11 +25,11 @@ def door(
     """
     homes = {name: home for home, listed in names.items() for name in listed.split()}
 
-    def load(name: str) -> Any:
+    def load(name: str) -> object:
         home = homes.get(name)
         if home is None:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        value = getattr(import_module(home), name)
+        value: object = getattr(import_module(home), name)
         setattr(sys.modules[module], name, value)  # the next time, nobody asks here
         return value
 

@@ -206,7 +206,7 @@ def _read(terminal: int) -> bytes:
 def test_the_embedder_leaves_logging_alone() -> None:
     code = (
         "import logging\n"
-        "from vecstore.cli.embedders import WordLlamaEmbedder\n"
+        "from vecstore.cli.index_search import WordLlamaEmbedder\n"
         "WordLlamaEmbedder().embed_query('bread')\n"
         "root = logging.getLogger()\n"
         "assert (root.handlers, root.level) == ([], logging.WARNING), (root.handlers, root.level)"

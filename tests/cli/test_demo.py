@@ -13,10 +13,8 @@ import pytest
 
 from tests.cli.conftest import Run
 from vecstore import SimpleVectorStore, parse
-from vecstore.cli.demo import corpus
-from vecstore.cli.demo import run as demo
-from vecstore.cli.demo.engines import ENGINES
-from vecstore.cli.demo.searches import SEARCHES, TIE, Answer, compare
+from vecstore.cli import corpus, demo
+from vecstore.cli.demo import ENGINES, SEARCHES, TIE, Answer, compare
 from vecstore.document import Document
 from vecstore.installing import install_line
 
@@ -147,7 +145,7 @@ def test_a_python_without_sources_is_told(tmp_path: Path, run: Run, monkeypatch:
 def test_the_library_is_parsed_and_never_imported() -> None:
     code = (
         "import sys\n"
-        "from vecstore.cli.demo import corpus\n"
+        "from vecstore.cli import corpus\n"
         "before = set(sys.modules)\n"
         "documents = corpus.collect(corpus.library_files())\n"
         "assert len(documents) > 2500, len(documents)\n"
@@ -355,7 +353,7 @@ def test_a_missing_extra_is_named_before_anything_begins(
 def test_postgres_goes_when_the_demo_is_terminated() -> None:
     code = (
         "import sys, time\n"
-        "from vecstore.cli.demo.engines import ENGINES\n"
+        "from vecstore.cli.demo import ENGINES\n"
         "with ENGINES['postgres'].opened(2) as store, store.native.connection() as connection:\n"
         "    folder, = connection.execute('SHOW data_directory').fetchone()\n"
         "    print(folder, connection.info.backend_pid, flush=True)\n"

@@ -279,7 +279,7 @@ def test_a_wrong_call_says_what_is_right(
 def test_options_are_read_by_what_they_take(
     dialect: str, written: list[str], options: dict[str, object]
 ) -> None:
-    from vecstore.cli.options import build_dialect
+    from vecstore.cli.dialects import build_dialect
 
     assert build_dialect(dialect, written) == vecstore.get_dialect(dialect)(**options)
 

@@ -11,10 +11,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import vecstore
-from vecstore.cli import dialects, explain, filters, grep, index_search, schema
-from vecstore.cli.demo import run as demo
-from vecstore.cli.options import options_help
-from vecstore.cli.output import FAILED, file_fault, show_error
+from vecstore.cli import demo, dialects, filters, grep, index_search, schema
+from vecstore.cli.dialects import options_help
+from vecstore.cli.terminal import FAILED, file_fault, show_error
 
 _NO_READER = 141
 
@@ -89,7 +88,7 @@ _COMMANDS: list[tuple[str, Callable[..., None], str, str]] = [
     ("fmt", filters.fmt, filters.FMT_EXAMPLES, _ONE_FILTER),
     ("check", filters.check, filters.CHECK_EXAMPLES, _ONE_FILTER),
     ("compile", filters.compile, filters.COMPILE_EXAMPLES, _ONE_FILTER),
-    ("explain", explain.explain, explain.EXAMPLES, _BACKENDS),
+    ("explain", filters.explain, filters.EXPLAIN_EXAMPLES, _BACKENDS),
     ("dialects", dialects.dialects, dialects.EXAMPLES, _BACKENDS),
     ("grep", grep.grep, grep.EXAMPLES, _DOCUMENTS),
     ("index", index_search.index, index_search.INDEX_EXAMPLES, _DOCUMENTS),

@@ -11,26 +11,24 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from vecstore.cli.output import (
+from vecstore.cli.terminal import (
+    BYTE_ORDER_MARK,
     FAILED,
     NEGATIVE,
-    CommandError,
-    JsonOption,
-    expected_errors,
-    file_fault,
-    print_json,
-)
-from vecstore.cli.reading import (
-    BYTE_ORDER_MARK,
     STDIN,
     BadLine,
+    CommandError,
     FilterArgument,
     FilterFileOption,
+    JsonOption,
     KeyOption,
+    expected_errors,
+    file_fault,
     inner_object,
     key_path,
     opened,
     parsed_filter,
+    print_json,
     read_row,
     shown_name,
 )

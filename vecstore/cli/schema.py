@@ -8,8 +8,19 @@ from typing import Annotated, Any
 
 import typer
 
-from vecstore.cli.output import CommandError, JsonOption, expected_errors, print_json, print_plain
-from vecstore.cli.reading import BadLine, KeyOption, inner_object, key_path, opened, read_row
+from vecstore.cli.terminal import (
+    BadLine,
+    CommandError,
+    JsonOption,
+    KeyOption,
+    expected_errors,
+    inner_object,
+    key_path,
+    opened,
+    print_json,
+    print_plain,
+    read_row,
+)
 from vecstore.schema import Schema
 
 INFER_EXAMPLES = """

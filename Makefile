@@ -20,7 +20,7 @@ VERSION_OF := import ensurepip, sys, venv; sys.version_info < (3, 11) and sys.ex
 	sys.implementation.name == "cpython" or sys.exit(1); print("%d.%d" % sys.version_info[:2])
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-heavy test-all lint format types docs bench fuzz clean
+.PHONY: help demo test test-heavy test-all lint format types grammar docs bench fuzz clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -57,6 +57,9 @@ format: $(INSTALLED) ## Let ruff mend what it can
 
 types: $(INSTALLED) ## mypy, strict, on the package
 	$(BIN)/mypy $(ARGS)
+
+grammar: $(INSTALLED) ## Write the parser's tables anew from vecstore/grammar/filter.lark
+	$(BIN)/python -m tools.grammar_tables $(ARGS)
 
 docs: $(INSTALLED) ## The documentation site, into site/
 	$(BIN)/mkdocs build --strict

@@ -12,7 +12,7 @@ import pytest
 
 from vecstore import Expression, F, FilterSyntaxError, Key, Limits, Op, parse
 from vecstore.grammar import parser
-from vecstore.grammar.cache import MAX_BYTES, MAX_ENTRIES, TreeCache, tree_bytes
+from vecstore.grammar.parser import MAX_BYTES, MAX_ENTRIES, TreeCache, tree_bytes
 
 TREE = F.a == 1
 

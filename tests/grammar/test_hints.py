@@ -11,7 +11,7 @@ import pytest
 import vecstore.grammar.explain as explain
 from tests.grammar.test_limits import FAULTS_IN_LONG_TEXTS
 from vecstore import FilterError, FilterSyntaxError, parse
-from vecstore.grammar import faults, reading
+from vecstore.grammar import faults, parser
 from vecstore.grammar.explain import rows
 from vecstore.grammar.explain.rows import Row, Way, row
 from vecstore.grammar.explain.scene import WINDOW, Place, Scene
@@ -129,7 +129,7 @@ class Counter:
         self.texts: list[int] = []
         self.matches = 0
         self.widest = 0
-        real, compiled = reading.read, rows.compiled
+        real, compiled = parser.read, rows.compiled
 
         def counted(text: str, *rest: Any) -> Any:
             self.texts.append(len(text))
@@ -145,7 +145,7 @@ class Counter:
                     self.widest = max(self.widest, min(end, len(text)) - start)
                 return pattern.pattern.match(text, start, end)
 
-        monkeypatch.setattr(reading, "read", counted)
+        monkeypatch.setattr(parser, "read", counted)
         monkeypatch.setattr(rows, "compiled", Pattern)
 
 

@@ -11,14 +11,14 @@ from lark.exceptions import UnexpectedCharacters
 
 from vecstore import FilterSyntaxError, parse
 from vecstore.filter.text import RESERVED_WORDS
-from vecstore.grammar.lalr import scanner
-from vecstore.grammar.lexer import END, STRANGER, Token
+from vecstore.grammar.lalr import END, STRANGER, Token, scan
+from vecstore.grammar.tables import KEYWORDS
 
 
 def scanned(text: str) -> list[Token]:
     """Tokens up to the end, or to the first character that is no part of one."""
     tokens = []
-    for token in scanner().scan(text):
+    for token in scan(text):
         tokens.append(token)
         if token[0] == STRANGER:
             break
@@ -81,8 +81,7 @@ def test_the_reserved_words_of_the_printer_are_the_keywords_of_the_grammar() -> 
     keywords = {word for word in RESERVED_WORDS if kinds(word) != ["NAME", END]}
     assert keywords == RESERVED_WORDS
     # DATE and TIMESTAMP are keywords that are no reserved words: they may stand in a key.
-    names = {word for word, _ in vars(scanner())["_keywords"].items()}
-    assert names - RESERVED_WORDS == {"DATE", "TIMESTAMP"}
+    assert KEYWORDS.keys() - RESERVED_WORDS == {"DATE", "TIMESTAMP"}
 
 
 @pytest.mark.parametrize("word", ["\u0131n", "i\u017f", "\u212anown", "ＡＮＤ", "nıll"])

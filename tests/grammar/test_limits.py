@@ -213,6 +213,19 @@ FAULTS_IN_LONG_TEXTS = [
     "a == 1 AND " * 5_000 + "adn",
     "contains(" + "a," * 30_000,
     "(" * 60 + "\t" * 60_000,
+    # For what is read at one go: how often is a text looked through that it does not fit?
+    "a" + " . a" * 16_000,
+    ". a.a" * 13_000,
+    "a IN [" + "1," * 32_000,
+    "a IN (" * 10_000,
+    "a IN ['x'," * 6_000,
+    "a == 1 AND " * 5_900 + "NOT",
+    "a == '" * 10_001,
+    "a NOT" + " " * 60_000 + "x",
+    "a is not" + " \n" * 30_000 + "x",
+    ("a" + " " * 500) * 120,
+    "é.é" * 20_000,
+    "a.b.c IS NOT NULL AND " * 2_800,
 ]
 
 

@@ -173,11 +173,16 @@ def test_errors_have_no_inner_history() -> None:
         assert caught.value.__context__ is None or caught.value.__suppress_context__
 
 
-def test_lark_is_loaded_by_the_first_text_only() -> None:
+def test_neither_reading_nor_explaining_needs_lark() -> None:
     code = (
-        "import sys, vecstore.grammar.parser as parser\n"
-        "assert 'lark' not in sys.modules\n"
-        "parser.parse('a == 1')\n"
-        "assert 'lark' in sys.modules and 'numpy' not in sys.modules\n"
+        "import sys\n"
+        "sys.modules['lark'] = None\n"
+        "from vecstore import FilterSyntaxError, parse\n"
+        "parse('a == 1 AND NOT b IN [1] OR c IS NULL')\n"
+        "assert 'vecstore.grammar.explain' not in sys.modules and 'numpy' not in sys.modules\n"
+        "try:\n"
+        "    parse('a == b')\n"
+        "except FilterSyntaxError as error:\n"
+        "    assert 'quote the string' in error.hint\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=900)

@@ -1,4 +1,5 @@
 """The text language of filters: ``filter.lark`` describes it, ``parser.py`` reads it.
 
-Importing any of it is cheap: lark is loaded by the first text that is parsed.
+The standard library alone: the grammar is read by way of the tables in ``tables.py``, which
+`make grammar` writes.
 """

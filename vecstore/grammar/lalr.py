@@ -1,23 +1,71 @@
-"""Filter text -> raw expressions, by lark's LALR parser over ``filter.lark``.
+"""Filter text -> tree: one regular expression splits it, and the tables of the grammar read it.
 
-The parser is fed token by token: that gives the place of a fault exactly, stops at the limits
-before the tree is built, and lets no nesting reach Python's stack.
+``tables.py`` is made from ``filter.lark``. The loop here is the usual one of an LALR(1) parser: a
+stack of states, a value for each of them, and no recursion, so that no nesting reaches Python's
+own stack. What the limits bound is counted as it is taken, before the tree has cost anything.
 """
 
 from __future__ import annotations
 
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from lark import Lark, Transformer
-from lark import Token as LarkToken
-from lark.exceptions import UnexpectedToken
-from lark.lexer import PatternStr
+from vecstore.errors import FilterLimitError
+from vecstore.filter.limits import TOO_MANY, TOO_MANY_VALUES, Limits, limit_error
+from vecstore.filter.tree import Expression, Span, check_tree
+from vecstore.grammar import at_once, tables
+from vecstore.grammar.at_once import NotPlain, read_at_once
+from vecstore.grammar.faults import Fault
+from vecstore.grammar.meaning import ACTIONS, assembled
+from vecstore.grammar.tables import (
+    CLOSED,
+    COMPARED,
+    ENDED,
+    KEYWORDS,
+    KINDS,
+    LISTED,
+    LONGEST_KEYWORD,
+    NAME,
+    NEGATION,
+    OPENED,
+    START,
+    STATES,
+    VALUED,
+)
 
-from vecstore.filter.tree import Op
-from vecstore.grammar.budget import Budget
-from vecstore.grammar.lexer import END, STRANGER, Scanner, Terminal, Token
-from vecstore.grammar.meaning import GROUP, LIST, SYMBOLS, Raw, RawList, RawScalar
+# (kind, start, end): the kind is the name of a terminal of `filter.lark`, or END or STRANGER.
+Token = tuple[str, int, int]
+
+END = KINDS[tables.END]
+STRANGER = KINDS[tables.STRANGER]
+
+_TOO_LONG = "the filter text is longer than {} characters"
+_TOO_NESTED = "more than {} parentheses and NOTs are open at once"
+_UNBOUNDED = Limits(*[sys.maxsize] * 5)
+_NO_LIST = -sys.maxsize
+_REFUSED = -sys.maxsize
+
+_space = f"(?:{tables.SPACE})*+"
+_token = "|".join([*(f"({pattern})" for pattern in tables.PATTERNS.values()), r"(\Z)|([\s\S])"])
+_at_once = re.compile(f"{_space}(?:{at_once.PATTERN}|{_token})").finditer
+# By the group that has matched, which kind of token it is; 0 for what was read at once.
+_TOKEN_KINDS = range(len(KINDS))
+_AT_ONCE_KINDS = (*at_once.TOKENS, *_TOKEN_KINDS[1:])
+
+# From behind, so that `~ number`, as it stands in a row, is the index of the rule.
+_RULES = tuple(
+    (target, length, ACTIONS[action]) for target, length, action in reversed(tables.RULES)
+)
+_WITHOUT_ACTIONS = tuple((target, length, lambda *values: None) for target, length, _ in _RULES)
+
+
+@cache
+def _tokens() -> re.Pattern[str]:
+    """What matches a token, and white space before it. Most texts are read without it."""
+    return re.compile(f"{_space}(?:{_token})")
 
 
 class Refusal(Exception):
@@ -36,135 +84,203 @@ class Refusal(Exception):
         self.accepted = accepted
 
 
-def read(text: str, budget: Budget | None = None) -> Raw:
-    """Parse a text.
+def read(text: str, limits: Limits | None = None) -> Expression:
+    """Read a text.
 
     Args:
         text: The filter text.
-        budget: Counts what is read against the limits.
+        limits: Bounds on its size; None lifts them.
 
     Raises:
         Refusal: At the first token that does not fit.
-        FilterLimitError: If the budget is used up.
+        Fault: Where all tokens fit, at the first key, operator or literal that cannot be meant.
+        FilterLimitError: At the first token that passes a limit.
     """
-    machine = _grammar().parse_interactive()
-    feed = machine.feed_token
+    if limits is not None and len(text) > limits.text:
+        span = Span(text, limits.text, limits.text + 1)
+        raise limit_error("text", limits.text, _TOO_LONG, span)
+    try:
+        return _read(text, limits, _at_once(text), _AT_ONCE_KINDS)
+    except (NotPlain, _Refused, Fault, FilterLimitError):
+        pass  # what was read at once may have hidden what is wrong, and where
+    try:
+        return _read(text, limits, _usable(text), _TOKEN_KINDS)
+    except _Refused:
+        pass
+    raise _refusal(text)
+
+
+class _Refused(Exception):
+    """A token cannot stand where it stands."""
+
+
+def _read(
+    text: str, limits: Limits | None, matches: Iterable[re.Match[str]], kinds: Sequence[int]
+) -> Expression:
+    bounds = _UNBOUNDED if limits is None else limits
+    most_nested, most_nodes, most_values = bounds.nesting, bounds.nodes, bounds.in_values
+    nested = deepest = opened = compared = 0
+    listed = _NO_LIST
+    fault: Fault | None = None
+    state, states = START, [START]
+    values: list[Any] = [None]
+    rules: tuple[tuple[int, int, Any], ...] = _RULES
+    for match in matches:
+        group = match.lastindex or 0
+        kind = kinds[group]
+        if kind == NAME:
+            word = match[group]
+            if not word.isascii():
+                if not word.isidentifier():
+                    raise _Refused
+            elif len(word) <= LONGEST_KEYWORD:
+                kind = KEYWORDS.get(word.upper(), NAME)
+        elif kind == 0:
+            value, count = read_at_once(text, match)
+            state = STATES[state].get(NEGATION, _REFUSED)
+            compared += 1
+            if state < 0 or compared > most_nodes or count > most_values:
+                raise _Refused
+            states.append(state)
+            values.append(value)
+            continue
+        action = STATES[state].get(kind, _REFUSED)
+        while action < 0:
+            if action == _REFUSED:
+                raise _Refused
+            target, length, act = rules[action]
+            if action >= -CLOSED:
+                nested -= 1
+            try:
+                if length == 2:
+                    states.pop()
+                    last = values.pop()
+                    values[-1] = act(text, values[-1], last)
+                elif length == 1:
+                    values[-1] = act(text, values[-1])
+                else:
+                    others = values[1 - length :]
+                    del values[1 - length :], states[1 - length :]
+                    values[-1] = act(text, values[-1], *others)
+            except Fault as found:
+                # What follows may be no filter at all, which is told first.
+                fault, rules = found, _WITHOUT_ACTIONS
+            states[-1] = state = STATES[states[-2]][target]
+            action = STATES[state].get(kind, _REFUSED)
+        state = action
+        states.append(state)
+        values.append(match)
+        if state < VALUED:
+            if state < ENDED:
+                break
+            if state < OPENED:
+                opened += 1
+                nested += 1
+                if nested > deepest:
+                    deepest = nested
+                    if nested > most_nested:
+                        raise _exceeded("nesting", most_nested, _TOO_NESTED, match)
+            elif state < COMPARED:
+                listed = _NO_LIST
+                compared += 1
+                if compared > most_nodes:
+                    raise _exceeded("nodes", most_nodes, TOO_MANY, match)
+            elif state < LISTED:
+                listed = 0
+            else:
+                listed += 1
+                if listed > most_values:
+                    raise _exceeded("in_values", most_values, TOO_MANY_VALUES, match)
+    else:
+        raise _Refused
+    if fault is not None:
+        raise fault
+    tree = assembled(text, values[-2][0])
+    # A parenthesis holds at most an OR over ANDs: most texts are too small to need a walk.
+    if 2 * deepest + 2 <= bounds.depth and 2 * compared + opened <= most_nodes:
+        return tree
+    return check_tree(tree, limits)
+
+
+def _exceeded(name: str, bound: int, message: str, match: re.Match[str]) -> Exception:
+    assert match.lastindex is not None
+    return limit_error(name, bound, message, Span(match.string, *match.span(match.lastindex)))
+
+
+def _usable(text: str) -> Iterator[re.Match[str]]:
+    """The tokens of a text up to the first name that holds a character which no name can hold.
+
+    Of that one, the part before the character.
+    """
+    for match in _tokens().finditer(text):
+        if match.lastindex == NAME and not match[NAME].isidentifier():
+            start, end = match.span(NAME)
+            strange = _strange(text, start, end)
+            if strange > start:
+                part = _tokens().match(text, start, strange)
+                assert part is not None
+                yield part
+            return
+        yield match
+
+
+def _strange(text: str, start: int, end: int) -> int:
+    """The first character of a word that no name can hold there."""
+    strange = start
+    while strange < end and f"a{text[strange]}".isidentifier():
+        strange += 1
+    return strange if text[start].isidentifier() else start
+
+
+def scan(text: str) -> Iterator[Token]:
+    """The tokens of a text, the last one :data:`END` at ``len(text)``.
+
+    A character that begins no token, or that a name cannot hold, comes as a token of its own,
+    :data:`STRANGER`; what is scanned after it has no meaning.
+    """
+    after = 0
+    for match in _usable(text):
+        kind = match.lastindex
+        assert kind is not None
+        start, after = match.span(kind)
+        if kind == NAME and match[NAME].isascii():
+            kind = KEYWORDS.get(match[NAME].upper(), NAME)
+        yield KINDS[kind], start, after
+        if kind == tables.END:
+            return
+    after = len(text) - len(text[after:].lstrip())
+    yield STRANGER, after, after + 1
+
+
+def _refusal(text: str) -> Refusal:
+    """Why a text was refused; it is read again, since the parser goes on before it notices."""
     tokens: list[Token] = []
-    for token in scanner().scan(text):
-        kind, start, end = token
-        if kind == STRANGER:
+    states = [START]
+    for token in scan(text):
+        number = _NUMBERS[token[0]]
+        if not _takes(states, number):
             break
-        try:
-            result = feed(LarkToken(kind, text[start:end], start, end_pos=end))
-        except UnexpectedToken:
-            break
-        if kind == END:
-            raw: Raw = result
-            return raw
         tokens.append(token)
-        if budget is not None:
-            budget.spend(token)
-    raise Refusal(tokens, token, _accepted_after(text, tokens))
+        while (action := STATES[states[-1]][number]) < 0:
+            target, length, _ = _RULES[action]
+            del states[-length:]
+            states.append(STATES[states[-1]][target])
+        states.append(action)
+    accepted = {kind for kind, number in _NUMBERS.items() if _takes(states, number)}
+    return Refusal(tokens, token, frozenset(accepted))
 
 
-@cache
-def scanner() -> Scanner:
-    """The scanner of the grammar's terminals."""
-    grammar = _grammar()
-    terminals = []
-    white_space = []
-    for definition in grammar.terminals:
-        pattern = definition.pattern.to_regexp()
-        if definition.name in grammar.ignore_tokens:
-            white_space.append(pattern)
-        else:
-            literal = definition.pattern.value if type(definition.pattern) is PatternStr else None
-            terminals.append(Terminal(definition.name, pattern, literal))
-    return Scanner(terminals, "|".join(white_space))
+_NUMBERS = {kind: number for number, kind in enumerate(KINDS) if kind}
 
 
-@cache
-def _grammar() -> Lark:
-    return Lark.open_from_package(
-        "vecstore.grammar",
-        "filter.lark",
-        parser="lalr",
-        lexer="basic",
-        maybe_placeholders=False,
-        transformer=_Raw(),
-    )
-
-
-def _accepted_after(text: str, tokens: list[Token]) -> frozenset[str]:
-    # A new parser is asked: the one that refused may have gone on before it noticed.
-    machine = _grammar().parse_interactive()
-    for kind, start, end in tokens:
-        machine.feed_token(LarkToken(kind, text[start:end], start, end_pos=end))
-    accepted: set[str] = machine.accepts()  # type: ignore[no-untyped-call]
-    return frozenset(accepted)
-
-
-def _plain(token: LarkToken) -> Token:
-    assert token.start_pos is not None
-    assert token.end_pos is not None
-    return token.type, token.start_pos, token.end_pos
-
-
-def _atom(op: Op, segments: list[Token], literal: Any, first: LarkToken, last: LarkToken) -> Raw:
-    end = last.end_pos if literal is None else literal[2]
-    return op, segments[0][1], end, segments, literal, first.start_pos, last.end_pos
-
-
-class _Raw(Transformer[LarkToken, Raw]):
-    """Rules of the grammar -> raw expressions; a method for each rule or alias."""
-
-    def start(self, children: list[Any]) -> Raw:
-        raw: Raw = children[-1]
-        return raw
-
-    def disjunction(self, operands: list[Raw]) -> Raw:
-        return Op.OR, operands[0][1], operands[-1][2], operands
-
-    def conjunction(self, operands: list[Raw]) -> Raw:
-        return Op.AND, operands[0][1], operands[-1][2], operands
-
-    def complement(self, children: list[Any]) -> Raw:
-        sign, operand = children
-        return Op.NOT, sign.start_pos, operand[2], operand
-
-    def group(self, children: list[Any]) -> Raw:
-        opening, content, closing = children
-        return GROUP, opening.start_pos, closing.end_pos, content
-
-    def comparison(self, children: list[Any]) -> Raw:
-        segments, sign, literal = children
-        return _atom(SYMBOLS[sign.value], segments, literal, sign, sign)
-
-    def member(self, children: list[Any]) -> Raw:
-        segments, word, literal = children
-        return _atom(Op.IN, segments, literal, word, word)
-
-    def not_member(self, children: list[Any]) -> Raw:
-        return _atom(Op.NIN, children[0], children[-1], children[1], children[-2])
-
-    def null(self, children: list[Any]) -> Raw:
-        return _atom(Op.ISNULL, children[0], None, children[1], children[-1])
-
-    def not_null(self, children: list[Any]) -> Raw:
-        return _atom(Op.ISNOTNULL, children[0], None, children[1], children[-1])
-
-    def key(self, segments: list[LarkToken]) -> list[Token]:
-        return [_plain(segment) for segment in segments]
-
-    def square(self, children: list[Any]) -> RawList:
-        opening, *scalars, closing = children
-        return LIST, opening.start_pos, closing.end_pos, scalars
-
-    round = square
-
-    def scalar(self, tokens: list[LarkToken]) -> RawScalar:
-        kind, start, end = _plain(tokens[0])
-        if len(tokens) == 1:
-            return kind, start, end, start
-        string = _plain(tokens[1])
-        return kind, start, string[2], string[1]
+def _takes(states: list[int], kind: int) -> bool:
+    """Whether a parser in these states takes a token of the kind; they stay as they are."""
+    below, above = len(states) - 1, [states[-1]]  # a stack that shares its lower part
+    while (action := STATES[above[-1]].get(kind, _REFUSED)) < 0:
+        if action == _REFUSED:
+            return False
+        target, length, _ = _RULES[action]
+        below -= max(0, length - len(above))
+        del above[-length:]
+        above.append(STATES[above[-1] if above else states[below - 1]][target])
+    return True

@@ -1,17 +1,24 @@
-"""Filter text -> :class:`~vecstore.Expression`."""
+"""Filter text -> :class:`~vecstore.Expression`: ``parse``, and the trees it has read last.
+
+Reading is lazy in its imports: a text that is known costs a look into a dict, and what explains
+an error is loaded by the first text that has one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+import os
+import threading
+from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
+from sys import getsizeof
 from typing import Any
 
+from vecstore.errors import FilterLimitError
 from vecstore.filter.checking import FilterCheck, checked
 from vecstore.filter.limits import DEFAULT_LIMITS, Limits, checked_limits
-from vecstore.filter.tree import Expression, Group
-from vecstore.grammar.cache import TreeCache
-
-_trees = TreeCache()
-_cached = _trees.get
+from vecstore.filter.tree import LOGICAL, NULL_TESTS, Expression, Group
+from vecstore.grammar.faults import Fault, syntax_error
+from vecstore.grammar.lalr import Refusal, read
 
 
 def parse(
@@ -62,9 +69,6 @@ def parse(
         key = text, checked_limits(limits)
     tree = _cached(key)
     if tree is None:
-        # Loaded by the first text that is not known yet: importing lark takes longer than all else.
-        from vecstore.grammar.reading import read_text
-
         tree = read_text(text, limits)
         _trees.put(key, text, tree)
     return checked(tree, schema, coerce) if schema is not None or coerce else tree
@@ -85,3 +89,154 @@ def _plain_text(text: Any) -> str:
         remedy = "write parse(\"country == 'BG'\")"
     shown = "None" if text is None else f"a {type(text).__name__}"
     raise TypeError(f"parse takes the text of a filter, a str, not {shown}; {remedy}")
+
+
+def read_text(text: str, limits: Limits | None) -> Expression:
+    """Read a filter text, without remembering it.
+
+    Raises:
+        FilterSyntaxError: If the text is no filter.
+        FilterLimitError: If the filter is larger than the limits.
+    """
+    try:
+        return _tree(text, limits)
+    except Fault as found:
+        fault = found
+    raise syntax_error(text, fault, partial(_fault_of, limits))
+
+
+def _tree(text: str, limits: Limits | None) -> Expression:
+    try:
+        return read(text, limits)
+    except Refusal as refused:
+        refusal = refused
+    from vecstore.grammar.explain import explained
+
+    raise explained(text, refusal.tokens, refusal.found, refusal.accepted)
+
+
+def _fault_of(limits: Limits | None, text: str, pieces: Sequence[tuple[int, int]]) -> Fault | None:
+    """What is wrong with the correction that an error is about to show."""
+    try:
+        tree = _tree(text, limits)
+    except Fault as fault:
+        return fault
+    except FilterLimitError as error:
+        return Fault(error.message, 0, 0)
+    written = [
+        (end - len(text[start:end].lstrip()), start + len(text[start:end].rstrip()))
+        for start, end in pieces
+    ]
+    for node in tree.walk():
+        span = node.span
+        if span is not None and any(_torn(span.start, span.end, *piece) for piece in written):
+            return Fault("another operator takes a part of what was corrected", 0, 0)
+    return None
+
+
+def _torn(start: int, end: int, first: int, last: int) -> bool:
+    """Whether two places overlap and neither holds the other."""
+    return start < first < end < last or first < start < last < end
+
+
+# --- what was read last -----------------------------------------------------------------------
+
+MAX_ENTRIES = 1_024
+MAX_BYTES = 16 * 1_024 * 1_024
+
+
+class TreeCache:
+    """A mapping bounded in entries and in bytes of what it holds; safe to use from many threads.
+
+    What came first goes first, used or not: a hit is then a plain lookup in a dict that takes
+    no lock, and a text in steady use is parsed again once in a thousand others. A process that was
+    forked starts with none, and with a lock of its own.
+
+    Args:
+        max_entries: Trees to keep.
+        max_bytes: Memory of the texts and of their trees, as :func:`tree_bytes` estimates it; a
+            tree that takes more than a quarter is not kept.
+
+    Example:
+        >>> from vecstore import parse
+        >>> trees = TreeCache(max_entries=1)
+        >>> trees.put("a", "a", parse("a == 1"))
+        >>> trees.put("b", "b", parse("b == 1"))
+        >>> trees.get("a") is None, trees.get("b").to_text()
+        (True, 'b == 1')
+    """
+
+    def __init__(self, max_entries: int = MAX_ENTRIES, max_bytes: int = MAX_BYTES) -> None:
+        self._max_entries = max_entries
+        self._max_bytes = max_bytes
+        self._trees: dict[Hashable, Expression] = {}
+        self._sizes: dict[Hashable, int] = {}
+        self._bytes = 0
+        self._lock = threading.Lock()
+        self.get = self._trees.get
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._after_fork)
+
+    def put(self, key: Hashable, text: str, tree: Expression) -> None:
+        """Keep a tree; drop the oldest ones for it where room is short."""
+        size = getsizeof(text) + tree_bytes(tree)
+        if 4 * size > self._max_bytes:
+            return
+        with self._lock:
+            if key in self._trees:
+                return
+            self._trees[key] = tree
+            self._sizes[key] = size
+            self._bytes += size
+            while len(self._trees) > self._max_entries or self._bytes > self._max_bytes:
+                oldest = next(iter(self._sizes))
+                self._bytes -= self._sizes.pop(oldest)
+                del self._trees[oldest]
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._trees.clear()
+            self._sizes.clear()
+            self._bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._trees)
+
+    def _after_fork(self) -> None:
+        """Another thread of the parent may have been inside: nothing it left half-way counts."""
+        self._lock = threading.Lock()
+        self.clear()
+
+
+# Measured: a comparison with key, literal and spans; what is made of it to evaluate it; and one
+# more element of a key or a list.
+_NODE = 400
+_ATOM = 1_000
+_EVALUATED = 1_600
+_ELEMENT = 100
+
+
+def tree_bytes(tree: Expression) -> int:
+    """About how much memory a tree takes, with what it keeps once it has been evaluated.
+
+    Example:
+        >>> from vecstore import parse
+        >>> tree_bytes(parse("a == 1")) < tree_bytes(parse("a IN [1, 2, 3]"))
+        True
+    """
+    size = 0
+    for node in tree.walk():
+        size += _NODE
+        if node.op in LOGICAL:
+            continue
+        size += _ATOM + _EVALUATED
+        elements: tuple[object, ...] = node.key.path
+        if node.op not in NULL_TESTS:
+            elements += node.value.items
+        size += sum(_ELEMENT + getsizeof(element) for element in elements)
+    return size
+
+
+_trees = TreeCache()
+_cached = _trees.get

@@ -11,7 +11,7 @@ from vecstore.grammar.explain.rows import explain
 from vecstore.grammar.explain.scene import Scene
 from vecstore.grammar.explain.table import ROWS
 from vecstore.grammar.faults import Fault
-from vecstore.grammar.lexer import Token
+from vecstore.grammar.lalr import Token
 
 
 def explained(text: str, tokens: list[Token], found: Token, accepted: frozenset[str]) -> Fault:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 
 from vecstore.grammar.faults import quoted
-from vecstore.grammar.lexer import END, STRANGER, Token
+from vecstore.grammar.lalr import END, STRANGER, Token
 
 # How far around the fault anything is looked at: explaining costs the same in a text of any length.
 WINDOW = 2_000

@@ -31,7 +31,9 @@ from vecstore import (
     TokenBatching,
 )
 from vecstore.document import stored_document
+from vecstore.store import adding
 from vecstore.store.capabilities import OnConflict
+from vecstore.vectors import rows_not_finite, rows_of_zeros
 
 Make = Callable[..., Any]
 
@@ -692,3 +694,40 @@ def test_a_large_random_mix(make: Make) -> None:
             document.embedding if document.embedding is not None else letters([document.text])[0]
         )
         assert stored == document.replace(embedding=expected)
+
+
+def test_vectors_that_were_brought_are_put_together_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For the check and for the write; of a great many, a second time instead of all in memory."""
+    stacked: list[int] = []
+    real = adding._stacked
+
+    def counted(items: Any) -> Any:
+        stacked.append(len(items))
+        return real(items)
+
+    monkeypatch.setattr(adding, "_stacked", counted)
+    documents = [Document("", id=str(n), embedding=[n + 1, 1]) for n in range(2_500)]
+    SimpleVectorStore().add(documents)
+    assert stacked == [1_024, 1_024, 452]
+    stacked.clear()
+    monkeypatch.setattr(adding, "_STACKED_BYTES", 1_024 * 8)
+    store = SimpleVectorStore()
+    # The last of two with one id comes later, so that the batches are not those of the check.
+    store.add([*documents, Document("", {"last": True}, id="3", embedding=[1, 2])])
+    assert sum(stacked) > 4_500
+    (found,) = store.get(["3"], include_embedding=True)
+    assert found.embedding is not None
+    assert (found.metadata, found.embedding.tolist()) == ({"last": True}, [1.0, 2.0])
+    assert store.count() == 2_500
+
+
+@pytest.mark.parametrize("number", [1e-45, 1e-30, 1e-20, 1.0, 1e20, 3e38])
+def test_only_zeros_are_zero_and_only_infinities_infinite(number: float) -> None:
+    """Whatever the square of a number comes to in float32."""
+    matrix = np.zeros((5, 3), np.float32)
+    matrix[[0, 2, 4], 1] = number
+    assert rows_of_zeros(matrix) == [1, 3]
+    assert rows_not_finite(matrix) == []
+    matrix[2, 0], matrix[3, 2] = np.inf, np.nan
+    assert rows_of_zeros(matrix) == [1]
+    assert rows_not_finite(matrix) == [2, 3]

@@ -116,8 +116,10 @@ class Snapshot:
         """The rows of those ids that are stored, in the order given."""
         return [row for id in ids if (row := self.row_of(id)) is not None]
 
-    def known(self, ids: Iterable[str]) -> list[str]:
+    def known(self, ids: Sequence[str]) -> list[str]:
         """Those ids that are stored, in the order given."""
+        if self.index.keys().isdisjoint(ids):
+            return []
         return [id for id in ids if self.row_of(id) is not None]
 
 
@@ -153,7 +155,10 @@ class Table:
         """Store documents with distinct ids; those that are stored already are replaced."""
         with self.lock:
             old = self.settled()
-            replaced = old.rows_of(ids) if old.live else []
+            index = old.index
+            # Mostly none of them is known: then nothing is looked up one by one.
+            known = not index.keys().isdisjoint(ids)
+            replaced = old.rows_of(ids) if known else []
             start, stop = old.size, old.size + len(ids)
             self._unsettled = True
             matrix, lengths, died = _room_for(old, stop, vectors.shape[1])
@@ -166,9 +171,10 @@ class Table:
             old.metadata.extend(metadata)
             version = old.version + 1
             died[replaced] = version
-            index = old.index
-            # Before the index leads to the new rows: readers of the old ones find them by this.
-            old.older.update((row, index[id]) for row, id in enumerate(ids, start) if id in index)
+            if known:
+                # Before the index leads to the new rows: readers of the old ones find them by this.
+                older = [(row, index[id]) for row, id in enumerate(ids, start) if id in index]
+                old.older.update(older)
             index.update(zip(ids, range(start, stop), strict=True))
             self.snapshot = replace(
                 old,

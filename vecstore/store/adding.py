@@ -44,6 +44,9 @@ WINDOW = 1_024
 WRITE_BATCH = 1_024
 """Documents in one batch where neither the embedder nor the engine asks for less."""
 
+_STACKED_BYTES = 32 * 1024 * 1024
+"""So much of the vectors is kept from checking to writing them; of more a second copy is made."""
+
 
 class Prepared:
     """A document on its way, with the metadata that will be stored."""
@@ -78,6 +81,8 @@ class Adding:
         self._stored: dict[str, None] = {}
         # Of an iterator: ids that came in windows before this one.
         self._seen: set[str] = set()
+        # Matrices made to check vectors, by the position of their first document.
+        self._stacks: dict[int, tuple[Sequence[Prepared], Matrix]] = {}
         # The ids of the window at work.
         self._window: dict[str, None] = {}
         self._refusals = Refusals(call.on_error)
@@ -146,15 +151,19 @@ class Adding:
         """The documents of a window, whose ids are noted."""
         taken = list(documents)
         first = len(self._ids)
-        for position, document in enumerate(taken, first):
-            if not isinstance(document, Document):
-                raise TypeError(
-                    f"add takes documents; item {position} is a {type(document).__name__}: "
-                    "write Document(text, metadata)"
-                )
-        self._ids += [document.id for document in taken]
+        if set(map(type, taken)) != {Document}:
+            for position, document in enumerate(taken, first):
+                if not isinstance(document, Document):
+                    raise TypeError(
+                        f"add takes documents; item {position} is a {type(document).__name__}: "
+                        "write Document(text, metadata)"
+                    )
+        ids = [document.id for document in taken]
+        self._ids += ids
         # What a store has read may have an id that is none.
-        self._window = dict.fromkeys(id for one in taken if (id := _usable_id(one)) is not None)
+        if set(map(type, ids)) != {str} or "" in ids:
+            ids = [id for one in taken if (id := _usable_id(one)) is not None]
+        self._window = dict.fromkeys(ids)
         return taken
 
     def _prepare(self, documents: Sequence[Document]) -> list[Prepared]:
@@ -162,9 +171,13 @@ class Adding:
         refusals = self._refusals
         prepared: list[Prepared] = []
         first = len(self._ids) - len(documents)
+        bounded = self._scope is not None or self._limits.limited
         for position, document in enumerate(documents, first):
             try:
-                item = self._checked(position, document)
+                checked = checked_document(document)
+                item = Prepared(position, checked, settled_metadata(checked))
+                if bounded:
+                    self._admit(item)
             except (DocumentError, ScopeError) as error:
                 refusals.note(position, _usable_id(document), error)
             else:
@@ -174,15 +187,13 @@ class Adding:
         refusals.settle(len(documents))
         return prepared
 
-    def _checked(self, position: int, document: Document) -> Prepared:
-        document = checked_document(document)
-        item = Prepared(position, document, settled_metadata(document))
+    def _admit(self, item: Prepared) -> None:
+        """Refuse a document that the scope or the store has no place for."""
         if self._scope is not None:
             item.metadata = self._scope.admitted(item.metadata, item.id)
         if self._schema is not None:
             item.metadata = self._schema.check_metadata(item.metadata, item.id)
         self._limits.check(item)
-        return item
 
     def _check_by_store(self, items: Sequence[Prepared]) -> None:
         self._store._ask("add", self._store._check_documents, items)
@@ -218,9 +229,40 @@ class Adding:
         given = [item for item in prepared if item.document.embedding is not None]
         if not given:
             return prepared
-        expected = self._expected
-        fitting: list[Prepared] = []
         refused: set[int] = set()
+        fitting = self._of_one_length(given, refused)
+        self._store._check_dimension_limit(self._expected)
+        cosine = self._store.metric == "cosine"
+        if cosine or self._lengths.limited:
+            from vecstore.vectors import rows_of_zeros
+
+            kept = 0
+            self._stacks.clear()
+            for part in _chunks(fitting, WRITE_BATCH):
+                matrix = _stacked(part)
+                kept += matrix.nbytes
+                if kept <= _STACKED_BYTES:
+                    self._stacks[part[0].position] = (part, matrix)
+                for row in rows_of_zeros(matrix) if cosine else ():
+                    item = part[row]
+                    zero = DocumentError(_zero(item.id), document_id=item.id)
+                    self._refuse(item, zero, refused)
+                for row, fault in self._lengths.faults(matrix):
+                    item = part[row]
+                    told = f"the vector of document {shown_id(item.id)} {fault}"
+                    self._refuse(item, DocumentError(told, document_id=item.id), refused)
+        if not refused:
+            return prepared
+        return [item for item in prepared if item.position not in refused]
+
+    def _of_one_length(self, given: list[Prepared], refused: set[int]) -> list[Prepared]:
+        """The documents whose vectors are as long as the store's, or as the first one."""
+        expected = self._expected
+        shapes = {item.document.embedding.shape for item in given}  # type: ignore[union-attr]
+        if len(shapes) == 1 and (expected is None or shapes == {(expected,)}):
+            ((self._expected,),) = shapes
+            return given
+        fitting: list[Prepared] = []
         for item in given:
             assert item.document.embedding is not None
             length = len(item.document.embedding)
@@ -232,22 +274,13 @@ class Adding:
                 self._refuse(item, error, refused)
             else:
                 fitting.append(item)
-        self._store._check_dimension_limit(expected)
-        if self._store.metric == "cosine":
-            from vecstore.vectors import rows_of_zeros
-
-            for part in _chunks(fitting, WRITE_BATCH):
-                for row in rows_of_zeros(_stacked(part)):
-                    item = part[row]
-                    zero = DocumentError(_zero(item.id), document_id=item.id)
-                    self._refuse(item, zero, refused)
-        for part in _chunks([one for one in fitting if one.position not in refused], WRITE_BATCH):
-            for row, fault in self._lengths.faults(_stacked(part)):
-                item = part[row]
-                told = f"the vector of document {shown_id(item.id)} {fault}"
-                self._refuse(item, DocumentError(told, document_id=item.id), refused)
         self._expected = expected
-        return [item for item in prepared if item.position not in refused]
+        return fitting
+
+    def _stack(self, batch: Sequence[Prepared]) -> Matrix:
+        """The vectors that documents brought, as one matrix, which may be there already."""
+        part, matrix = self._stacks.pop(batch[0].position, ((), None))
+        return matrix if matrix is not None and part == batch else _stacked(batch)
 
     def _refuse(self, item: Prepared, error: VecstoreError, refused: set[int]) -> None:
         self._refusals.note(item.position, item.id, error)
@@ -382,7 +415,7 @@ class Adding:
         from vecstore.vectors import rows_not_finite, rows_of_zeros
 
         if batch[0].document.embedding is not None:
-            return batch, _stacked(batch)
+            return batch, self._stack(batch)
         try:
             matrix = self._store._embed_documents(batch, self._expected)
         except EmbeddingError as error:
@@ -449,7 +482,11 @@ def _chunks(items: Sequence[Prepared], size: int) -> Iterator[Sequence[Prepared]
 def _stacked(items: Sequence[Prepared]) -> Matrix:
     import numpy as np
 
-    return np.array([item.document.embedding for item in items], dtype=np.float32)
+    vectors: Any = [item.document.embedding for item in items]
+    if not vectors:
+        return np.empty((0, 0), np.float32)
+    # Faster than np.array(), which looks for the shape of each; all are of one length here.
+    return np.concatenate(vectors, dtype=np.float32).reshape(len(vectors), -1)
 
 
 def _usable_id(document: Document) -> str | None:

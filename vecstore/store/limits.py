@@ -55,9 +55,14 @@ class LengthLimits:
         self._low = capabilities.min_vector_length
         self._high = capabilities.max_vector_length
 
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit at all."""
+        return self._low is not None or self._high is not None
+
     def faults(self, matrix: Matrix) -> Iterator[tuple[int, str]]:
         """The rows past a limit, and what is wrong with them; a row of zeros has no length."""
-        if self._low is None and self._high is None:
+        if not self.limited:
             return
         import numpy as np
 
@@ -112,6 +117,11 @@ class RecordLimits:
             self._checks.append(self._drop)
         if limits.max_metadata_bytes is not None:
             self._checks.append(lambda item: self.check_size(item.metadata, item.id))
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is anything to check."""
+        return bool(self._checks)
 
     def check(self, item: Prepared) -> None:
         """Refuse a document past a limit.

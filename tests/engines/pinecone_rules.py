@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 # "Metadata size" says 40 KB; the service's own message counts 40960 bytes.
@@ -36,6 +36,7 @@ _ORDERINGS = {
 
 Scalar = str | float | bool
 Stored = dict[str, Scalar | list[str]]
+Reading = Callable[[Stored], bool]
 
 
 class PineconeRejected(ValueError):
@@ -92,7 +93,8 @@ class PineconeRules:
         if filter is None:
             return set(self._records)
         self._check_clause(filter, "filter")
-        return {id for id, record in self._records.items() if self._matches(filter, record)}
+        selects = self._reading(filter)
+        return {id for id, record in self._records.items() if selects(record)}
 
     # -- what a filter may look like ----------------------------------------------------------
 
@@ -176,34 +178,36 @@ class PineconeRules:
 
     # -- what a filter means ------------------------------------------------------------------
 
-    def _matches(self, clause: Mapping[str, Any], record: Stored) -> bool:
+    def _reading(self, clause: Mapping[str, Any]) -> Reading:
+        """What a clause says of a record; literals are looked at once, not once a record."""
         if "$and" in clause:
-            return all(self._matches(child, record) for child in clause["$and"])
+            every = [self._reading(child) for child in clause["$and"]]
+            return lambda record: all(part(record) for part in every)
         if "$or" in clause:
-            if self.or_needs_every_field and not _fields(clause) <= record.keys():
-                return False
-            return any(self._matches(child, record) for child in clause["$or"])
-        return all(self._holds(key, condition, record) for key, condition in clause.items())
+            some = [self._reading(child) for child in clause["$or"]]
+            needed = _fields(clause) if self.or_needs_every_field else set[str]()
+            return lambda record: needed <= record.keys() and any(part(record) for part in some)
+        parts = [self._condition(key, condition) for key, condition in clause.items()]
+        return parts[0] if len(parts) == 1 else lambda record: all(part(record) for part in parts)
 
-    def _holds(self, key: str, condition: Any, record: Stored) -> bool:
+    def _condition(self, key: str, condition: Any) -> Reading:
         if not isinstance(condition, Mapping):
             condition = {"$eq": condition}
         [(operator, literal)] = condition.items()
         if operator == "$not":
-            return not self._holds(key, literal, record)
+            inner = self._condition(key, literal)
+            return lambda record: not inner(record)
         if operator == "$exists":
-            return self._exists(key, record) is literal
-        if operator == "$eq":
-            return _any_equal(record.get(key), [literal])
-        if operator == "$in":
-            return _any_equal(record.get(key), literal)
-        if operator == "$ne":
-            return self._differs(key, [literal], record)
-        if operator == "$nin":
-            return self._differs(key, literal, record)
-        value = record.get(key)
-        # Orderings compare numbers ("Metadata filter expressions"); anything else never matches.
-        return _kind(value) == "number" and _ORDERINGS[operator](value, float(literal))
+            return lambda record: self._exists(key, record) is literal
+        if operator in _ORDERINGS:
+            holds, bound = _ORDERINGS[operator], float(literal)
+            # Orderings compare numbers ("Metadata filter expressions"); anything else never matches.
+            return lambda record: _kind(record.get(key)) == "number" and holds(record[key], bound)
+        wanted = _values(literal if operator in ("$in", "$nin") else [literal])
+        if operator in ("$eq", "$in"):
+            return lambda record: not wanted.isdisjoint(_values(record.get(key)))
+        kinds = {kind for kind, _ in wanted}
+        return lambda record: self._differs(key, wanted, kinds, record)
 
     def _exists(self, key: str, record: Stored) -> bool:
         """``$exists`` asks for the field alone ("Filtering with metadata")."""
@@ -211,16 +215,18 @@ class PineconeRules:
             return self.empty_list_exists
         return key in record
 
-    def _differs(self, key: str, literals: list[Any], record: Stored) -> bool:
+    def _differs(
+        self, key: str, wanted: set[tuple[str, Any]], kinds: set[str], record: Stored
+    ) -> bool:
         """``$ne`` and ``$nin``: no element of a list may equal a literal ("File metadata")."""
         if key not in record:
             return self.missing_matches_ne
         value = record[key]
         if not self.other_types_match_ne:
             held = "string" if isinstance(value, list) else _kind(value)
-            if all(_kind(literal) != held for literal in literals):
+            if held not in kinds:
                 return False
-        return not _any_equal(value, literals)
+        return wanted.isdisjoint(_values(value))
 
 
 def _fields(clause: Mapping[str, Any]) -> set[str]:
@@ -234,21 +240,18 @@ def _fields(clause: Mapping[str, Any]) -> set[str]:
     return found
 
 
-def _any_equal(value: Any, literals: list[Any]) -> bool:
-    """A list of strings takes on every one of its values ("Filter by metadata")."""
+def _values(value: Any) -> set[tuple[str, Any]]:
+    """What is compared for equality, each with its type.
+
+    Values are equal when they are of one type; numbers are 64-bit floats ("Metadata format"). A
+    list takes on every one of its values ("Filter by metadata"), and null none.
+    """
     if value is None:
-        return False
+        return set()
     held = value if isinstance(value, list) else [value]
-    return any(_same(one, literal) for one in held for literal in literals)
-
-
-def _same(value: Any, literal: Any) -> bool:
-    """Equal and of one type; numbers are 64-bit floats ("Metadata format")."""
-    if _kind(value) != _kind(literal):
-        return False
-    if _kind(value) == "number":
-        return value == float(literal)
-    return value == literal
+    return {
+        (kind, float(one) if kind == "number" else one) for one in held for kind in (_kind(one),)
+    }
 
 
 def _kind(value: Any) -> str:

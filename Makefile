@@ -20,7 +20,7 @@ VERSION_OF := import ensurepip, sys, venv; sys.version_info < (3, 11) and sys.ex
 	sys.implementation.name == "cpython" or sys.exit(1); print("%d.%d" % sys.version_info[:2])
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-heavy test-all lint format types grammar docs bench fuzz clean
+.PHONY: help demo test test-wide test-heavy test-all lint format types grammar docs bench fuzz clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -31,7 +31,10 @@ demo: $(FOR_DEMO) ## The main job on real input: index, search, filter, compare 
 test: $(INSTALLED) ## Tests and doctests, without the long ones
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not heavy" --doctest-modules $(or $(ARGS),vecstore tests)
 
-test-heavy: $(INSTALLED) ## The long figures: many examples, large data, minutes of threads
+test-wide: $(INSTALLED) ## Every suite on every engine, metric and option: what `make test` repeats not
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope -m wide $(or $(ARGS),tests)
+
+test-heavy: $(INSTALLED) ## All that `make test` leaves out; the long figures take hours
 	HYPOTHESIS_PROFILE=heavy $(BIN)/python -m pytest -m heavy --timeout 3600 $(or $(ARGS),tests)
 
 test-all: ## `make test` on every CPython from 3.11 on that this machine has

@@ -5,12 +5,18 @@ Hypothesis profiles (pick another with ``HYPOTHESIS_PROFILE`` or ``--hypothesis-
 - ``local``: new examples on every run, remembered failures first. The default.
 - ``ci``: the same examples on every run. The default where ``CI`` is set.
 - ``heavy``: ten times as many. ``make test-heavy`` uses it.
+
+A class of tests may say what of it ``make test`` runs: ``chosen`` are the only tests, ``repeats``
+those to leave out, each a list of names or of parts of a suite. What is left out repeats, on another
+engine, metric or option, what ``make test`` runs elsewhere; it is marked ``wide`` and ``heavy``, and
+``make test-wide`` runs it.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -28,6 +34,37 @@ settings.register_profile("heavy", settings.get_profile("local"), max_examples=1
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if "CI" in os.environ else "local")
 )
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest looks at -m
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if _is_repetition(item):
+            item.add_marker("wide")
+        if item.get_closest_marker("wide") is not None:
+            item.add_marker("heavy")
+
+
+def _is_repetition(item: pytest.Item) -> bool:
+    if not isinstance(item, pytest.Function) or item.cls is None:
+        return False
+    chosen, repeats = getattr(item.cls, "chosen", None), getattr(item.cls, "repeats", None)
+    if (chosen is None and repeats is None) or item.get_closest_marker("heavy") is not None:
+        return False  # what is long is no repetition
+    name = item.originalname
+    out = chosen is not None and name not in _names(item.cls, tuple(chosen))
+    return out or (repeats is not None and name in _names(item.cls, tuple(repeats)))
+
+
+@cache
+def _names(cls: type, told: tuple[str | type, ...]) -> frozenset[str]:
+    """Tests by name; of a part of a suite, all of them."""
+    names: set[str] = set()
+    for one in told:
+        names |= {one} if isinstance(one, str) else {n for n in dir(one) if n.startswith("test_")}
+        if isinstance(one, str) and not hasattr(cls, one):
+            raise pytest.UsageError(f"{cls.__name__} has no test {one}")
+    return frozenset(names)
 
 
 @pytest.fixture(scope="session")

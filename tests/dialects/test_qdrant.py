@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.dialects.corpus import answered, corpus
 from tests.engines.fixtures import qdrant_rows as qdrant_rows
-from tests.engines.qdrant import QdrantEdgeRows
+from tests.engines.qdrant import QdrantEdgeRows, QdrantLocalRows
 from tests.engines.rows import Rows
 from vecstore import (
     ConfigurationError,
@@ -109,20 +109,30 @@ def test_metadata_stands_under_its_prefix() -> None:
     assert in_a_path.compile(None).query == {}
 
 
-def test_every_case_on_every_document(qdrant_rows: Rows) -> None:
+@pytest.fixture(scope="module")
+def rows_of_the_corpus() -> dict[str, dict[str, Any]]:
     rows = {
         name: one
         for name, one in corpus()[1].items()
         if not any(type(value) is int and value > MAX_INTEGER for value in one.values())
     }
     assert len(rows) > 740
-    if isinstance(qdrant_rows, QdrantEdgeRows):
-        qdrant_rows.load(rows)
+    return rows
+
+
+def test_every_case_on_every_document(rows_of_the_corpus: dict[str, dict[str, Any]]) -> None:
+    with QdrantEdgeRows() as engine:
+        engine.load(rows_of_the_corpus)
         # Of the rest most order texts.
-        assert answered(TOP, rows, qdrant_rows.select) > 420
-    else:
-        qdrant_rows.load({name: payload_of(name, "", one) for name, one in rows.items()})
-        assert answered(Qdrant(prefix="metadata"), rows, qdrant_rows.select, only=is_small) > 350
+        assert answered(TOP, rows_of_the_corpus, engine.select) > 420
+
+
+@pytest.mark.wide
+def test_every_case_in_local_mode(rows_of_the_corpus: dict[str, dict[str, Any]]) -> None:
+    rows = rows_of_the_corpus
+    with QdrantLocalRows() as engine:
+        engine.load({name: payload_of(name, "", one) for name, one in rows.items()})
+        assert answered(Qdrant(prefix="metadata"), rows, engine.select, only=is_small) > 350
 
 
 def is_small(filter: Expression) -> bool:

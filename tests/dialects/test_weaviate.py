@@ -202,7 +202,17 @@ def declared_value(data_type: str, value: Any) -> Any:
     return stored if declared.several else stored[0]
 
 
-@pytest.mark.parametrize("data_type", PROPERTY_TYPES)
+# The conformance suite has a class for every type but dates, and one for lists.
+ONCE_MORE = set(PROPERTY_TYPES) - {"text", "number[]"}
+
+
+@pytest.mark.parametrize(
+    "data_type",
+    [
+        pytest.param(name, marks=[pytest.mark.wide] if name in ONCE_MORE else [])
+        for name in PROPERTY_TYPES
+    ],
+)
 def test_plain_layout_selects_what_the_rules_say(data_type: str) -> None:
     names = ["k", "x", "y", "year", "inventory", "nokey"]
     properties = dict.fromkeys(names, data_type)

@@ -40,12 +40,12 @@ def cost(filter: str | Expression) -> int:
     return filter_cost(simplify(parse(filter) if isinstance(filter, str) else filter))
 
 
-@pytest.mark.parametrize("name", ["< OR, many keys", "== OR, deepest keys", "a key of 64 KiB"])
+@pytest.mark.parametrize("name", ["< OR, many keys", "a key of 64 KiB"])
 def test_a_shape_does_not_escape_the_budget(name: str) -> None:
     no_escape(name)
 
 
-@pytest.mark.heavy
+@pytest.mark.wide
 @pytest.mark.parametrize("name", SHAPES)
 def test_no_shape_escapes_the_budget(name: str) -> None:
     no_escape(name)
@@ -115,7 +115,7 @@ def test_a_filter_from_outside_is_counted_wherever_it_got_to(
 
 
 def test_what_a_program_builds_is_not_counted() -> None:
-    built = Expression(Op.OR, *[F[f"k{number}"] == number for number in range(5_000)])
+    built = Expression(Op.OR, *[F[f"k{number}"] == number for number in range(2_000)])
     store = SimpleVectorStore()
     store.add([Document("one", {"k7": 7}, "1", [1.0])])
     assert store.count(built) == 1
@@ -138,7 +138,7 @@ def test_lists_of_ten_thousand_values_are_allowed() -> None:
 
 
 def test_literals_of_a_program_are_not_counted_where_they_merge_with_others() -> None:
-    many = F.k.in_(list(range(100_000)))
+    many = F.k.in_(list(range(20_000)))
     for one in ("k == -1", "k == 5"):
         assert cost(many | parse(one)) <= cost(one) + 2
         assert cost(parse(one) | many) <= cost(one) + 2

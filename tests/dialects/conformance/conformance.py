@@ -17,6 +17,20 @@ Server = Callable[[str], str]
 """Gives the address of a server by its name: "postgres_dsn", "milvus_uri"."""
 
 
+AT_LENGTH = ("test_limits", "test_long_lists", "test_drawn_filters")
+"""What takes the most time: once for each dialect is enough."""
+
+ON_ANOTHER_ENGINE = (
+    "test_every_operator_with_every_literal",
+    "test_hostile_text_in_keys_and_values",
+    "test_grouping_and_negation",
+    "test_lists_of_literals",
+    "test_random_filters",
+    "test_constants_are_safe_to_run",
+)
+"""Where the dialect is one that another class runs whole, and only the engine differs."""
+
+
 class Conformance(DialectSuite):
     """A suite over one engine; subclasses say how it is opened, ``conftest.py`` opens it."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tests.dialects.conformance.conformance import Conformance, Server
+from tests.dialects.conformance.conformance import AT_LENGTH, Conformance, Server
 from tests.engines.milvus import MilvusRows
 from tests.engines.rows import Rows
 from vecstore import Expression, Op
@@ -50,6 +50,8 @@ class TestMilvus(Conformance):
 class TestMilvusPlain(Conformance):
     """A JSON field alone, in collections that others wrote."""
 
+    repeats = AT_LENGTH
+    trees = 100
     dialect = Milvus()
     domain = Domain(integers=INT64)
 

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.dialects.conformance.conformance import Conformance, Server
+from tests.dialects.conformance.conformance import (
+    AT_LENGTH,
+    ON_ANOTHER_ENGINE,
+    Conformance,
+    Server,
+)
 from tests.engines.postgres import PostgresRows
 from tests.engines.rows import Documents, Rows
 from vecstore.dialects.pgvector import Column, Pgvector
@@ -23,6 +28,7 @@ class TestPostgres(Conformance):
 class TestPostgresWithIndex(Conformance):
     """The planner made to use a GIN index wherever it can: it must not change the rows."""
 
+    chosen = ON_ANOTHER_ENGINE
     dialect = Pgvector(paramstyle="format")
 
     @classmethod
@@ -33,6 +39,7 @@ class TestPostgresWithIndex(Conformance):
 class TestPostgresServerSide(Conformance):
     """Parameters bound by the server itself, as asyncpg does, and no index that lists count on."""
 
+    repeats = AT_LENGTH
     dialect = Pgvector(paramstyle="numeric_dollar", indexed=False)
 
     @classmethod
@@ -83,6 +90,7 @@ def fits(path: tuple[str, ...], value: Any) -> bool:
 class TestPostgresColumns(Conformance):
     """Some keys promoted to typed columns, others not."""
 
+    repeats = AT_LENGTH
     dialect = Pgvector(columns=TYPES)
     domain = Domain(accepts=fits)
     trees = 100

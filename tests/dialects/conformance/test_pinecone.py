@@ -7,7 +7,12 @@ from __future__ import annotations
 
 import re
 
-from tests.dialects.conformance.conformance import Conformance, Server
+from tests.dialects.conformance.conformance import (
+    AT_LENGTH,
+    ON_ANOTHER_ENGINE,
+    Conformance,
+    Server,
+)
 from tests.dialects.conformance.deviations import deviations_of
 from tests.engines.pinecone import PineconeRows, pinecone_rows
 from tests.engines.rows import Rows
@@ -28,6 +33,7 @@ class TestPinecone(Conformance):
 
 
 class TestPineconeOfOldDays(TestPinecone):
+    chosen = ON_ANOTHER_ENGINE
     trees = 100
 
     @classmethod
@@ -38,6 +44,7 @@ class TestPineconeOfOldDays(TestPinecone):
 class TestPineconePlain(Conformance):
     """Records that others wrote: flat, with the types that Pinecone has."""
 
+    repeats = AT_LENGTH
     dialect = Pinecone()
     domain = Domain(
         nested=False,
@@ -53,6 +60,7 @@ class TestPineconePlain(Conformance):
 
 
 class TestPineconePlainOfOldDays(TestPineconePlain):
+    chosen = ON_ANOTHER_ENGINE
     trees = 100
 
     @classmethod
@@ -61,6 +69,7 @@ class TestPineconePlainOfOldDays(TestPineconePlain):
 
 
 class TestPineconePlainStrictTypes(TestPineconePlain):
+    chosen = (*ON_ANOTHER_ENGINE, "test_known_deviation")
     deviations = deviations_of("Pinecone, if $ne passes over values of another type")
     trees = 100
 
@@ -70,6 +79,7 @@ class TestPineconePlainStrictTypes(TestPineconePlain):
 
 
 class TestPineconePlainStrictOr(TestPineconePlain):
+    chosen = (*ON_ANOTHER_ENGINE, "test_known_deviation")
     deviations = deviations_of("Pinecone of early 2024, if $or wants every field that it names")
     trees = 100
 

@@ -6,7 +6,12 @@ import os
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tests.dialects.conformance.conformance import Conformance, Server
+from tests.dialects.conformance.conformance import (
+    AT_LENGTH,
+    ON_ANOTHER_ENGINE,
+    Conformance,
+    Server,
+)
 from tests.engines.qdrant import QdrantEdgeRows, QdrantLocalRows, QdrantServerRows
 from tests.engines.rows import Rows
 from vecstore import Expression, Op, parse
@@ -36,6 +41,8 @@ class InOurLayout(Conformance):
 
 
 class TestQdrantLocal(InOurLayout):
+    chosen = ON_ANOTHER_ENGINE
+
     @classmethod
     def open(cls, server: Server) -> Rows:
         return QdrantLocalRows()
@@ -50,6 +57,7 @@ class TestQdrantEdge(InOurLayout):
 class TestQdrantEdgeWithIndexes(InOurLayout):
     """Payload indexes of the types that our store makes: they must not change the rows."""
 
+    chosen = ON_ANOTHER_ENGINE
     test_limits = None
 
     @classmethod
@@ -62,6 +70,7 @@ class TestQdrantEdgeWithIndexes(InOurLayout):
 class TestQdrantEdgeWithoutPrefix(Conformance):
     """Metadata at the top of the payload, as other programs write it."""
 
+    repeats = AT_LENGTH
     dialect = Qdrant()
     domain = Domain(integers=INT64, accepts=is_kept)
 
@@ -150,12 +159,16 @@ class WithDatetimes(InOurLayout):
 
 
 class TestQdrantLocalWithDatetimes(WithDatetimes):
+    chosen = ("test_timestamps_are_ordered", "test_grouping_and_negation")
+
     @classmethod
     def open(cls, server: Server) -> Rows:
         return QdrantLocalRows()
 
 
 class TestQdrantEdgeWithDatetimes(WithDatetimes):
+    repeats = AT_LENGTH
+
     @classmethod
     def open(cls, server: Server) -> Rows:
         return QdrantEdgeRows({"metadata.x": "datetime", "metadata.n.k": "datetime"})

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.dialects.conformance.conformance import Conformance, Server
+from tests.dialects.conformance.conformance import (
+    AT_LENGTH,
+    ON_ANOTHER_ENGINE,
+    Conformance,
+    Server,
+)
 from tests.engines.rows import Rows
 from tests.engines.weaviate import Property, WeaviateRows, weaviate_rows
 from vecstore import Compiled, Expression, Op
@@ -44,6 +49,7 @@ class TestWeaviate(InWeaviate):
 class TestWeaviateOldServer(TestWeaviate):
     """Before 1.33: no ``Not``, no ``ContainsNone``, stopwords taken out of every text."""
 
+    chosen = ON_ANOTHER_ENGINE
     trees = 100
 
     @classmethod
@@ -61,6 +67,7 @@ class TestWeaviateOldServer(TestWeaviate):
 class TestWeaviateWithoutOrder(InWeaviate):
     """No key declared: every ordering is refused."""
 
+    repeats = AT_LENGTH
     dialect = Weaviate(layout="exact")
 
     @classmethod
@@ -118,8 +125,10 @@ class TestWeaviatePlain(Plain):
 
 
 class TestWeaviatePlainLists(Plain):
+    repeats = AT_LENGTH
     types = {"k": "text[]", "x": "number[]", "y": "boolean[]", "a": "int[]"}
 
 
 class TestWeaviatePlainMixed(Plain):
+    repeats = AT_LENGTH
     types = {"k": "int", "x": "text", "y": "text[]", "a": "text"}

@@ -10,6 +10,7 @@ from uuid import uuid4
 import pytest
 
 from tests.dialects.conformance.test_milvus import ORDERINGS, misread, unreachable
+from tests.store.choices import AWAITED, OF_THE_DIALECT
 from vecstore import Expression, VectorStore
 from vecstore.dialects.milvus import Milvus
 from vecstore.dialects.milvus.layout import TAGS, row_of
@@ -66,19 +67,18 @@ class InFile(OnMilvus):
 
 
 class TestInFile(InFile, StoreSuite):
-    pass
+    repeats = OF_THE_DIALECT
 
 
 class TestAwaited(InFile, AsyncStoreSuite):
-    pass
+    chosen = AWAITED
 
 
-@pytest.mark.heavy
 class TestScoped(InFile, ScopedStoreSuite):
-    pass
+    chosen = ()
 
 
-@pytest.mark.heavy
+@pytest.mark.wide
 class TestManyInFile(InFile, Lives):
     many = 10_000
 

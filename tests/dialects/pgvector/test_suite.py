@@ -9,6 +9,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from tests.store.choices import AWAITED, OTHER_INDEX
 from vecstore import VectorStore
 from vecstore.dialects.pgvector.rows import vector_text
 from vecstore.dialects.pgvector.store import PgvectorStore
@@ -88,15 +89,15 @@ class TestReopened(OnPostgres, PersistentStoreTests):
 
 
 class TestAwaited(OnPostgres, AsyncStoreSuite):
-    pass
+    chosen = AWAITED
 
 
-@pytest.mark.heavy
 class TestScoped(OnPostgres, ScopedStoreSuite):
-    pass
+    chosen = ()
 
 
 class TestHnsw(OnPostgres, StoreSuite):
+    chosen = OTHER_INDEX
     index = "hnsw"
 
 

@@ -10,6 +10,7 @@ from uuid import uuid4
 import pytest
 from qdrant_client import models
 
+from tests.store.choices import AWAITED, OF_THE_DIALECT
 from vecstore import VectorStore
 from vecstore.dialects.qdrant import Qdrant
 from vecstore.dialects.qdrant.layout import LANGCHAIN, PayloadLayout
@@ -61,19 +62,18 @@ class InMemory:
 
 
 class TestInMemory(InMemory, StoreSuite):
-    pass
+    repeats = OF_THE_DIALECT
 
 
 class TestAwaited(InMemory, AsyncStoreSuite):
-    pass
+    chosen = AWAITED
 
 
-@pytest.mark.heavy
 class TestScoped(InMemory, ScopedStoreSuite):
-    pass
+    chosen = ()
 
 
-@pytest.mark.heavy
+@pytest.mark.wide
 class TestManyInMemory(InMemory, Lives):
     many = 10_000
 
@@ -103,13 +103,8 @@ class InLangchainsLayout(InMemory):
         return False
 
 
-class TestInLangchainsLayout(InLangchainsLayout, Ids, Adding, Updating, Deleting):
-    pass
-
-
-@pytest.mark.heavy
-class TestAllInLangchainsLayout(InLangchainsLayout, StoreSuite):
-    pass
+class TestInLangchainsLayout(InLangchainsLayout, StoreSuite):
+    chosen = (Ids, Adding, Updating, Deleting)
 
 
 class TestFolder(PersistentStoreTests):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.store.choices import OTHER_IDS
 from tests.store.conformance.limited import (
     FLAT,
     IntegerStore,
@@ -34,6 +35,7 @@ class TestLimited(StoreSuite):
 
 
 class TestUuids(StoreSuite):
+    chosen = OTHER_IDS
     many = 500
 
     def make_store(self, **options: Any) -> VectorStore:
@@ -41,6 +43,7 @@ class TestUuids(StoreSuite):
 
 
 class TestIntegers(StoreSuite):
+    chosen = OTHER_IDS
     many = 500
 
     def make_store(self, **options: Any) -> VectorStore:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 from uuid import uuid4
 
+from tests.store.choices import OTHER_METRIC, OTHER_OPENING
 from vecstore import SimpleVectorStore, VectorStore, open_store
 from vecstore.testing import PersistentStoreTests, StoreSuite
 
@@ -18,14 +19,18 @@ class TestCosine(StoreSuite):
 
 
 class TestDot(TestCosine):
+    chosen = OTHER_METRIC
     metric = "dot"
 
 
 class TestEuclidean(TestCosine):
+    chosen = OTHER_METRIC
     metric = "euclidean"
 
 
 class TestByUrl(TestCosine):
+    chosen = OTHER_OPENING
+
     def make_store(self, **options: Any) -> VectorStore:
         return open_store("memory:", **options)
 

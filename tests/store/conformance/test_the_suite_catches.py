@@ -30,6 +30,8 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "-q",
         "-p",
         "no:cacheprovider",
+        "-p",
+        "tests.store.conformance.only_named",
         f"--junitxml={report}",
     ]
     run = subprocess.run(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.store.choices import AWAITED, SCOPED
 from tests.store.conformance.test_sqlite_example import example
 from vecstore import Expression, SimpleVectorStore, VectorStore
 from vecstore.testing import AsyncStoreSuite, ObservedStoreSuite, ScopedStoreSuite
@@ -40,8 +41,8 @@ class TestObservedInMemory(InMemory, ObservedStoreSuite):
 
 
 class TestAwaitedInSqlite(InSqlite, AsyncStoreSuite):
-    pass
+    chosen = AWAITED
 
 
 class TestScopedInSqlite(InSqlite, ScopedStoreSuite):
-    pass
+    chosen = SCOPED

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from tests.store.choices import SCOPED
 from vecstore import Document, SimpleVectorStore, VectorStore
 from vecstore.testing import StoreSuite
 
@@ -45,6 +46,8 @@ class Stamping:
 
 
 class TestStamped(StoreSuite):
+    chosen = SCOPED  # a view that adds to metadata, as a scope does
+
     def make_store(self, **options: Any) -> VectorStore:
         return SimpleVectorStore(**options)
 

@@ -64,7 +64,7 @@ class ScansByOffset(SimpleVectorStore):
 @caught_by("test_scan_may_be_left_early")
 class LocksWhileItScans(SimpleVectorStore):
     def _scan(self, filter: Any, **options: Any) -> Iterator[Document]:
-        if not self._table.lock.acquire(timeout=5):
+        if not self._table.lock.acquire(timeout=0.2):
             raise BackendError("locked", operation="scan")
         try:
             yield from list(super()._scan(filter, **options))
@@ -72,7 +72,7 @@ class LocksWhileItScans(SimpleVectorStore):
             self._table.lock.release()
 
     def _add(self, batch: Batch) -> Iterable[str]:
-        if not self._table.lock.acquire(timeout=5):
+        if not self._table.lock.acquire(timeout=0.2):
             raise BackendError("locked", operation="add")
         try:
             return super()._add(batch)

@@ -142,6 +142,7 @@ PLACEHOLDERS = {
 }
 WORDS |= set("CASE WHEN THEN ELSE END EXISTS SELECT FROM WHERE AS numeric boolean array".split())
 WORDS |= {"element", "item", "jsonb_array_elements", "FALSE"}
+WORDS |= {"vecstore_row", "vecstore_metadata", "OFFSET", "0"}
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -157,7 +158,7 @@ def test_the_text_is_ours_and_every_key_and_value_is_bound(style: Any) -> None:
         compiled = dialect.compile(filter)
         marks = re.findall(PLACEHOLDERS[style], compiled.query)
         if style != "format":
-            marks = list(dict.fromkeys(marks))  # a long list stands in several places
+            marks = list(dict.fromkeys(marks))  # one parameter may stand in several places
         assert len(marks) == len(compiled.params)
         rest = re.sub(PLACEHOLDERS[style], " ", compiled.query)
         assert set(re.findall(r"\w+", rest)) <= WORDS, rest
@@ -373,6 +374,87 @@ def test_the_shortest_lists_are_left_to_the_index() -> None:
     assert query.count(" IS TRUE") == 1
     # One alone is one scan for each value, however many there are.
     assert "IS TRUE" not in Pgvector().compile(F.k.in_(range(5_000)) & (F.x > 1)).query
+
+
+@pytest.mark.parametrize("gin", [False, True])
+def test_long_conditions_select_the_same(postgres_dsn: str, gin: bool) -> None:
+    source = RandomCases(52)
+    rows = {**ROWS, **source.rows(60)}
+    with PostgresRows(postgres_dsn, gin=gin) as engine:
+        engine.load(rows)
+        for _ in range(40):
+            parts = [source.filter(2) for _ in range(30)]
+            equal = [F[f"k{number}"] == number for number in range(30)]
+            for filter in (
+                Expression(Op.OR, *parts),
+                Expression(Op.AND, *[~part for part in parts[:20]]),
+                Expression(Op.OR, *equal, parts[0]),
+                parts[0] & Expression(Op.OR, *equal, *parts[1:]),
+                Expression(Op.OR, *equal) | (parts[0] & Expression(Op.OR, *parts[1:])),
+            ):
+                compiled = Pgvector().compile(filter)
+                assert engine.select(compiled) == oracle(filter, rows), filter.to_text()
+
+
+@pytest.mark.parametrize(
+    ("filter", "hits"),
+    [
+        (Expression(Op.OR, *[F[f"k{n}"] == n for n in range(100)]), 0),
+        (Expression(Op.OR, *[(F.b == n) & (F[f"k{n}"] == n) for n in range(100)]), 0),
+        (Expression(Op.OR, *[F[f"k{n}"] == n for n in range(99)], F.b == "x"), 100),
+        (Expression(Op.AND, *[F[f"k{n}"] != n for n in range(100)]), 100),
+        (Expression(Op.OR, *[F[f"k{n}"] < n for n in range(100)]), 0),
+        ((F.b == "x") & Expression(Op.AND, *[F[f"k{n}"] != n for n in range(100)]), 100),
+    ],
+)
+def test_metadata_is_unpacked_a_few_times_a_row(
+    postgres_dsn: str, filter: Expression, hits: int
+) -> None:
+    """However many comparisons there are. Metadata that lies beside the table shows in the pages."""
+    dice = random.Random(7)
+    long = {f"r{n}": {"b": "x", "a": [dice.random() for _ in range(600)]} for n in range(100)}
+    compiled = Pgvector().compile(filter)
+    with PostgresRows(postgres_dsn) as engine:
+        engine.load(long)
+        assert len(engine.select(compiled)) == hits
+        (plan,) = engine._connection.execute(
+            "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT id FROM documents "
+            f"WHERE {compiled.query}",
+            compiled.params,
+        ).fetchone() or ({},)
+        once = "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT id FROM documents WHERE "
+        (one_read,) = engine._connection.execute(f"{once} metadata -> 'z' IS NULL").fetchone() or (
+            {},
+        )
+    pages, single = (one[0]["Plan"]["Local Hit Blocks"] for one in (plan, one_read))
+    assert single > 150  # two pages a row: it does lie beside the table
+    assert pages < 30 * single
+
+
+def test_the_index_serves_a_long_or(many_rows: PostgresRows) -> None:
+    pairs = Expression(Op.OR, *[(F.k == f"v{n}") & (F.tags == f"t{n}") for n in range(40)])
+    many_rows._connection.execute("SET enable_seqscan = off")
+    try:
+        for filter in (pairs, (F.x == 7) | pairs, (F.x < 7) & pairs):
+            compiled = Pgvector().compile(filter)
+            plan = many_rows.explain(compiled.query, compiled.params)
+            assert "Bitmap Index Scan on documents_metadata_idx" in plan, plan
+            assert "Seq Scan on documents" not in plan
+    finally:
+        many_rows._connection.execute("SET enable_seqscan = on")
+
+
+def test_the_text_grows_with_the_filter_and_not_with_its_levels() -> None:
+    """A condition that is written twice is not written four times a level higher."""
+    filter = Expression(Op.OR, *[F[f"k{n}"] == n for n in range(40)])
+    once = len(Pgvector().compile(filter).query)
+    for level in range(30):
+        filter = (filter & (F.x == level)) | (F.y == level)
+    assert len(Pgvector().compile(filter).query) < 5 * once
+    # By position, every occurrence of a parameter counts.
+    either = Expression(Op.OR, *[F[f"k{n}"] == n for n in range(40_000)])
+    compiled = Pgvector(paramstyle="format").compile(either, limits=None)
+    assert len(compiled.params) == 40_000
 
 
 # --- what it costs to compile -----------------------------------------------------------------

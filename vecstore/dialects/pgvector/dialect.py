@@ -10,7 +10,8 @@ from vecstore.dialects.base import Dialect
 from vecstore.dialects.pgvector.columns import Column, read_columns
 from vecstore.dialects.pgvector.layout import encode_json, nested
 from vecstore.dialects.pgvector.membership import MOST_CONTAINED, MOST_WITHOUT_INDEX, among
-from vecstore.dialects.pgvector.sql import Bound, SqlPart, joined, quoted
+from vecstore.dialects.pgvector.reading import CONTAINS, Combination, all_of, any_of
+from vecstore.dialects.pgvector.sql import Bound, Read, SqlPart, quoted
 from vecstore.errors import ConfigurationError
 from vecstore.filter.convert import Capabilities, Compiled
 from vecstore.filter.normalize import fold_empty_list
@@ -103,11 +104,11 @@ class Pgvector(Dialect[SqlPart]):
 
     def all_of(self, parts: list[SqlPart]) -> SqlPart:
         """``(a AND b ...)``."""
-        return joined(_with_few_scans(parts), " AND ")
+        return all_of(_with_few_scans(parts))
 
     def any_of(self, parts: list[SqlPart]) -> SqlPart:
         """``(a OR b ...)``."""
-        return joined(parts, " OR ")
+        return any_of(parts, _MAX_PARAMETERS if self.paramstyle == "format" else None)
 
     def compare(self, atom: Expression) -> SqlPart:
         """Containment for (in)equality, a guarded comparison for an ordering."""
@@ -140,7 +141,7 @@ class Pgvector(Dialect[SqlPart]):
                 for item in atom.value.items
                 for in_list in (False, True)
             ]
-            contained = [self._column(), " @> ANY(", Bound(candidates, "text[]::jsonb[]"), ")"]
+            contained = [self._column(), CONTAINS, Bound(candidates, "text[]::jsonb[]"), ")"]
         if atom.op in (Op.EQ, Op.IN):
             return contained
         # IS NOT TRUE rather than NOT: a NULL column is a document without the key.
@@ -207,9 +208,9 @@ class Pgvector(Dialect[SqlPart]):
         path = atom.key.path
         return dict(self._declared).get(path[0]) if len(path) == 1 and self.columns else None
 
-    def _column(self) -> str:
+    def _column(self) -> Read:
         names = (self.column,) if isinstance(self.column, str) else self.column
-        return self._escaped(quoted(*names))
+        return Read(self._escaped(quoted(*names)))
 
     def _quoted(self, name: str) -> str:
         """A typed column, qualified like the JSONB column."""
@@ -252,6 +253,6 @@ def _with_few_scans(parts: list[SqlPart]) -> list[SqlPart]:
 def _containment(part: SqlPart) -> int:
     """How many elements the list of a plain ``@> ANY`` has; 0 for any other condition."""
     match part:
-        case [*_, str(before), Bound(list(elements), _), ")"] if before.endswith(" @> ANY("):
-            return 0 if part[0] == "(" else len(elements)
+        case [*_, str(before), Bound(list(elements), _), ")"] if before.endswith(CONTAINS):
+            return 0 if part[0] == "(" or isinstance(part, Combination) else len(elements)
     return 0

@@ -14,6 +14,12 @@ class Bound(NamedTuple):
     type: str
 
 
+class Read(str):
+    """The JSONB column, where a condition reads it."""
+
+    __slots__ = ()
+
+
 SqlPart = list[str | Bound]
 
 

@@ -236,17 +236,25 @@ class BoundEmbedder:
         Raises:
             EmbeddingError: If the embedder fails, or returns anything but one finite vector.
         """
+        return self.queries([text])[0]
+
+    def queries(self, texts: list[str]) -> list[Vector]:
+        """The vectors of queries: one call where the embedder is a function, else one for each.
+
+        Raises:
+            EmbeddingError: If the embedder fails, or returns anything but finite vectors.
+        """
         from vecstore.vectors import VectorFault, to_vector
 
         if self._embed_query is None:
             function = _on_the_loop(self._async_documents) or self._embed_documents
-            answers = _ask(function, [text], "the query")
-            _check_count(answers, 1, "the query")
-            answer = answers[0]
+            answers = _ask(function, texts, "the query")
+            _check_count(answers, len(texts), "the query" if len(texts) == 1 else "the queries")
         else:
-            answer = _ask(_on_the_loop(self._async_query) or self._embed_query, text, "the query")
+            function = _on_the_loop(self._async_query) or self._embed_query
+            answers = [_ask(function, text, "the query") for text in texts]
         try:
-            return to_vector(answer)
+            return [to_vector(answer) for answer in answers]
         except VectorFault as fault:
             raise EmbeddingError(f"the vector of the query {fault}") from None
 

@@ -26,6 +26,7 @@ _SHOWN_FILTER = 200
 _FILTER_EXAMPLE: Final = "country == 'BG' AND year >= 2020"
 
 _SEARCH = "search('a text', top_k=4, filter=\"year >= 2020\")"
+_SEARCH_MANY = "search_many(['a text', 'another'], top_k=4)"
 _ADD = "add([Document(text, metadata), ...])"
 _UPSERT = f"{_ADD}, which replaces what has the same id"
 _UPDATE = "update_metadata(ids, set={'key': value}, unset=['key'])"
@@ -40,6 +41,10 @@ METHODS: Final[dict[str, str]] = {
     "query": _SEARCH,
     "query_points": _SEARCH,
     "query_data": _SEARCH,
+    "batch_search": _SEARCH_MANY,
+    "search_batch": _SEARCH_MANY,
+    "query_batch": _SEARCH_MANY,
+    "query_batch_points": _SEARCH_MANY,
     "find": _SEARCH,
     "near_text": _SEARCH,
     "near_vector": "search(vector=[...], top_k=4)",
@@ -137,6 +142,19 @@ KEYWORDS: Final[dict[str, dict[str, str]]] = {
         ),
         **_SCOPE,
     },
+    "search_many": {
+        **_names("k n n_results limit topk num_results size max_results", "top_k={value}"),
+        **_WHERE,
+        "metadata": "filter={filter}",
+        **_names(
+            "embeddings embedding query_embeddings query_vectors vector data",
+            "vectors=[[...], [...]]",
+        ),
+        **_names("texts text query query_texts", "search_many([...]), the texts first"),
+        **_names("skip start", "offset={value}"),
+        **_VECTORS,
+        **_SCOPE,
+    },
     "add": {
         **_names("metadata metadatas payload payloads", "Document(text, metadata) for each"),
         **_names("ids id", "Document(text, metadata, id=...) for each"),
@@ -198,6 +216,14 @@ KEYWORDS: Final[dict[str, dict[str, str]]] = {
 _KNOWN: Final[dict[str, tuple[str, ...]]] = {
     "search": (
         "vector",
+        "top_k",
+        "offset",
+        "threshold",
+        "filter",
+        "include_embedding",
+    ),
+    "search_many": (
+        "vectors",
         "top_k",
         "offset",
         "threshold",

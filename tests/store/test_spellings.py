@@ -129,7 +129,7 @@ def test_the_tables_hold_only_what_there_is_not(store: Any) -> None:
             if parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
         }
         assert names.issuperset(known), method
-        assert names - {*known} <= {"self", "query", "documents", "ids"}, method
+        assert names - {*known} <= {"self", "query", "queries", "documents", "ids"}, method
         assert not names.intersection(KEYWORDS[method]), method
     for name in METHODS:
         assert name not in dir(store)

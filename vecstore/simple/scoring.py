@@ -70,7 +70,7 @@ def best(values: Scores, top_k: int, id_of: Callable[[int], str]) -> list[int]:
     if top_k >= count:
         candidates = np.arange(count)
     else:
-        candidates = np.flatnonzero(values >= _lower_bound(values, top_k))
+        candidates = np.flatnonzero(values >= lower_bound(values, top_k))
         if len(candidates) > top_k:
             held = values[candidates]
             candidates = candidates[held >= np.partition(held, len(held) - top_k)[-top_k]]
@@ -79,7 +79,8 @@ def best(values: Scores, top_k: int, id_of: Callable[[int], str]) -> list[int]:
     )
 
 
-def _lower_bound(values: Scores, top_k: int) -> Any:
+def lower_bound(values: Scores, top_k: int) -> Any:
+    """A value that at least ``top_k`` of them reach, and few more."""
     blocks = len(values) // _BLOCK
     if blocks <= top_k:
         return np.partition(values, len(values) - top_k)[-top_k]

@@ -22,6 +22,7 @@ from vecstore.simple.files import (
     write_target,
 )
 from vecstore.simple.locks import FileOwner, remove_left_over
+from vecstore.simple.many import candidates
 from vecstore.simple.persistence import Contents, decoded, encoded
 from vecstore.simple.scoring import best, scores
 from vecstore.simple.table import Rows, Snapshot, Table
@@ -337,21 +338,21 @@ class SimpleVectorStore(VectorStore):
         self, vector: Vector, *, top_k: int, filter: Any, include_embedding: bool
     ) -> Iterable[Document]:
         snapshot = self._table.snapshot
-        rows = _selected(snapshot, filter)
         if snapshot.live == 0:
             return []
-        values = scores(snapshot, vector, rows)
-        ids = snapshot.ids
-        if rows is None:
-            found = best(values, top_k, ids.__getitem__)
-            return [
-                _document(snapshot, row, include_embedding, float(values[row])) for row in found
-            ]
-        listed = rows
-        found = best(values, top_k, lambda position: ids[listed[position]])
+        return _found(snapshot, vector, _selected(snapshot, filter), top_k, include_embedding)
+
+    def _search_many(
+        self, vectors: Matrix, *, top_k: int, filter: Any, include_embedding: bool
+    ) -> Iterable[Iterable[Document]]:
+        snapshot = self._table.snapshot
+        if snapshot.live == 0:
+            return [[] for _ in vectors]
+        rows = _selected(snapshot, filter)
+        among = candidates(snapshot, vectors, rows, top_k)
         return [
-            _document(snapshot, int(rows[position]), include_embedding, float(values[position]))
-            for position in found
+            _found(snapshot, vector, chosen, top_k, include_embedding)
+            for vector, chosen in zip(vectors, among, strict=True)
         ]
 
     def _get(
@@ -424,6 +425,23 @@ def _chosen(snapshot: Snapshot, selection: Selection) -> list[int]:
         return rows
     matches = stored_matcher(selection.filter)
     return [row for row in rows if matches(snapshot.metadata[row])]
+
+
+def _found(
+    snapshot: Snapshot, vector: Vector, rows: Rows | None, top_k: int, include_embedding: bool
+) -> list[Document]:
+    """The best of some rows; None for every row."""
+    values = scores(snapshot, vector, rows)
+    ids = snapshot.ids
+    if rows is None:
+        found = best(values, top_k, ids.__getitem__)
+        return [_document(snapshot, row, include_embedding, float(values[row])) for row in found]
+    listed = rows
+    found = best(values, top_k, lambda position: ids[listed[position]])
+    return [
+        _document(snapshot, int(rows[position]), include_embedding, float(values[position]))
+        for position in found
+    ]
 
 
 def _selected(snapshot: Snapshot, filter: Expression | None) -> Rows | None:

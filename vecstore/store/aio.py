@@ -30,6 +30,7 @@ from vecstore.store.operations import (
     Progress,
     ScanCall,
     SearchCall,
+    SearchManyCall,
     UpdateMetadataCall,
 )
 
@@ -105,6 +106,27 @@ class AsyncVectorStore:
             raise unknown_keyword("search", unknown)
         return await self._execute(
             SearchCall.read(query, vector, top_k, threshold, filter, include_embedding, offset)
+        )
+
+    async def search_many(
+        self,
+        queries: Iterable[str | SearchRequest] | None = None,
+        *,
+        vectors: Iterable[ArrayLike] | None = None,
+        top_k: int = 4,
+        offset: int = 0,
+        threshold: float | None = None,
+        filter: FilterInput = None,
+        include_embedding: bool = False,
+        **unknown: Unpack[NoOptions],
+    ) -> list[list[Document]]:
+        """See :meth:`VectorStore.search_many`."""
+        if unknown:
+            raise unknown_keyword("search_many", unknown)
+        return await self._execute(
+            SearchManyCall.read(
+                queries, vectors, top_k, threshold, filter, include_embedding, offset
+            )
         )
 
     async def get(

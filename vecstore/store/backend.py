@@ -146,6 +146,18 @@ class StoreHooks(ABC):
         returned, or None.
         """
 
+    def _search_many(
+        self, vectors: Matrix, *, top_k: int, filter: Any, include_embedding: bool
+    ) -> Iterable[Iterable[Document]]:
+        """What :meth:`_search` returns for each row of ``vectors``, in order.
+
+        By default one search after the other; for engines that take several at once.
+        """
+        for vector in vectors:
+            yield self._search(
+                vector, top_k=top_k, filter=filter, include_embedding=include_embedding
+            )
+
     @abstractmethod
     def _get(
         self, selection: Selection, *, limit: int | None, include_embedding: bool

@@ -29,7 +29,13 @@ from vecstore.embedding import (
     TextToEmbed,
     check_dimension,
 )
-from vecstore.errors import ConfigurationError, DimensionMismatchError, FilterError, ScopeError
+from vecstore.errors import (
+    ConfigurationError,
+    DimensionMismatchError,
+    EmbeddingError,
+    FilterError,
+    ScopeError,
+)
 from vecstore.filter.builder import Field
 from vecstore.filter.convert import Compiled
 from vecstore.filter.cost import AS_DECLARED, MaxCost, check_cost, read_max_cost
@@ -42,7 +48,7 @@ from vecstore.store.arguments import SearchRequest, read_filter
 from vecstore.store.backend import id_parts
 from vecstore.store.capabilities import Metric, OnConflict, OnError, StoreCapabilities
 from vecstore.store.guard import GuardedHooks
-from vecstore.store.limits import LengthLimits
+from vecstore.store.limits import LengthLimits, of_length_one
 from vecstore.store.observing import (
     Observer,
     is_observed,
@@ -60,6 +66,7 @@ from vecstore.store.operations import (
     Progress,
     ScanCall,
     SearchCall,
+    SearchManyCall,
     UpdateMetadataCall,
 )
 from vecstore.store.scope import ScopeInput
@@ -334,6 +341,57 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
             SearchCall.read(query, vector, top_k, threshold, filter, include_embedding, offset)
         )
 
+    def search_many(
+        self,
+        queries: Iterable[str | SearchRequest] | None = None,
+        *,
+        vectors: Iterable[ArrayLike] | None = None,
+        top_k: int = 4,
+        offset: int = 0,
+        threshold: float | None = None,
+        filter: FilterInput = None,
+        include_embedding: bool = False,
+        **unknown: Unpack[NoOptions],
+    ) -> list[list[Document]]:
+        """Several searches in one call: what :meth:`search` returns for each, in order.
+
+        Stores whose engine takes several queries at once answer them faster; an embedder that is
+        a function is called once for up to 256 texts.
+
+        Args:
+            queries: Texts to look for, or a :class:`SearchRequest` for each, which carries
+                everything.
+            vectors: Vectors to look for, instead of texts: a matrix, one a row, or a list.
+            top_k: How many documents to return at most, for each; see :meth:`search`, as for the
+                other arguments.
+            offset: How many of the best documents to pass over.
+            threshold: Leave out documents that score less.
+            filter: Which documents to look among.
+            include_embedding: Whether results carry their vectors.
+
+        Example:
+            >>> from vecstore import Document, SimpleVectorStore
+            >>> store = SimpleVectorStore()
+            >>> ids = store.add(
+            ...     [
+            ...         Document("x", id="x", embedding=[1, 0]),
+            ...         Document("y", id="y", embedding=[0, 1]),
+            ...     ]
+            ... )
+            >>> [
+            ...     [one.id for one in found]
+            ...     for found in store.search_many(vectors=[[1, 0.1], [0.1, 1]], top_k=1)
+            ... ]
+            [['x'], ['y']]
+        """
+        if unknown:
+            raise unknown_keyword("search_many", unknown)
+        return self._execute(
+            SearchManyCall.read(
+                queries, vectors, top_k, threshold, filter, include_embedding, offset
+            )
+        )
+
     def get(
         self,
         ids: Iterable[str] | None = None,
@@ -557,19 +615,27 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         return self._compiled(operation, filter) == (True, None)
 
     def _embed_documents(self, documents: Sequence[TextToEmbed], dimension: int | None) -> Matrix:
-        """The vectors of a batch; the only way to the embedder besides :meth:`_embed_query`."""
+        """The vectors of a batch; the only way to the embedder besides :meth:`_embed_queries`."""
         assert self._bound_embedder is not None
         work = partial(self._bound_embedder.documents, documents, dimension)
         if is_observed(self._listeners):
             return observed_embedding(self, len(documents), work)
         return work()
 
-    def _embed_query(self, query: str) -> Vector:
+    def _embed_queries(self, queries: list[str]) -> list[Vector]:
         assert self._bound_embedder is not None
-        work = partial(self._bound_embedder.query, query)
-        if is_observed(self._listeners):
-            return observed_embedding(self, 1, work)
-        return work()
+        work = partial(self._bound_embedder.queries, queries)
+        observing = is_observed(self._listeners)
+        vectors = observed_embedding(self, len(queries), work) if observing else work()
+        for vector in vectors:
+            self._check_query(vector, EmbeddingError)
+        return vectors
+
+    def _probe(self, vector: Vector) -> Vector:
+        """A query's vector as the engine gets it: under cosine only its direction counts."""
+        if self.metric == "cosine" and any(self._lengths.faults(vector[None, :])):
+            return of_length_one(vector)
+        return vector
 
     def _check_query(self, vector: Any, error: type[Exception]) -> None:
         check_dimension(len(vector), self.dimension, "the query")
@@ -615,7 +681,7 @@ class ScopedStore(VectorStore):
     """
 
     # The hooks would pass by the scope.
-    _add = _search = _get = _scan = _delete = _clear = cast(Any, _no_hook)
+    _add = _search = _search_many = _get = _scan = _delete = _clear = cast(Any, _no_hook)
     _stored_ids = _delete_filtered = _count = _update_metadata = cast(Any, _no_hook)
 
     def __init__(self, parent: VectorStore, scope: ScopeInput) -> None:

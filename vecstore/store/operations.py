@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
 from vecstore.cancelling import check_stop
 from vecstore.document import Document, checked_metadata, checked_metadata_name, same_document
-from vecstore.errors import ConfigurationError, DocumentError, EmbeddingError
+from vecstore.errors import ConfigurationError, DocumentError
 from vecstore.filter.normalize import simplify
 from vecstore.filter.tautology import matches_everything
 from vecstore.filter.tree import Expression, FilterInput
@@ -21,7 +21,7 @@ from vecstore.store.adding import Adding
 from vecstore.store.arguments import SearchRequest, read_count, read_filter, read_flag, read_ids
 from vecstore.store.backend import Selection, changed
 from vecstore.store.capabilities import OnConflict, OnError
-from vecstore.store.limits import RecordLimits, of_length_one
+from vecstore.store.limits import RecordLimits
 from vecstore.store.ranking import ranked
 from vecstore.store.scope import Scope, leaves_scope
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from vecstore.store.base import VectorStore
+    from vecstore.vectors import Matrix
 
 Result = TypeVar("Result")
 
@@ -36,6 +37,9 @@ Progress = Callable[[int, int | None], object]
 """Called after each batch of ``add`` with the documents done and their number, if known."""
 
 _CLEAR = "to delete every document write clear()"
+QUERIES_AT_ONCE = 256
+"""Queries of one ``search_many`` that are embedded, and handed to the engine, at a time."""
+
 _CONTENT_ITEMS, _CONTENT_LENGTH = 10, 1_000
 
 
@@ -156,6 +160,28 @@ class SearchCall(Call[list[Document]]):
 
     def run(self, store: VectorStore) -> list[Document]:
         request = self.request
+        wanted = self.checked(store)
+        matches, filter = store._compiled(self.operation, self.filter, self.within)
+        if not matches or not request.top_k:
+            return []
+        vector: Any = request.vector
+        if vector is None:
+            assert request.query is not None
+            [vector] = store._embed_queries([request.query])
+            check_stop()
+        found = store._ask_all(
+            "search",
+            store._search,
+            store._probe(vector),
+            top_k=wanted,
+            filter=filter,
+            include_embedding=request.include_embedding,
+        )
+        return ranked(found, store.metric, request.threshold)[request.offset : wanted]
+
+    def checked(self, store: VectorStore) -> int:
+        """Refuse what the store cannot answer; how many documents have to be found."""
+        request = self.request
         limit = store.capabilities.max_top_k
         # What is passed over has to be found as well.
         wanted = request.offset + request.top_k
@@ -172,26 +198,7 @@ class SearchCall(Call[list[Document]]):
             )
         if request.vector is not None:
             store._check_query(request.vector, ValueError)
-        matches, filter = store._compiled(self.operation, self.filter, self.within)
-        if not matches or not request.top_k:
-            return []
-        vector: Any = request.vector
-        if vector is None:
-            assert request.query is not None
-            vector = store._embed_query(request.query)
-            store._check_query(vector, EmbeddingError)
-            check_stop()
-        if store.metric == "cosine" and any(store._lengths.faults(vector[None, :])):
-            vector = of_length_one(vector)  # only its direction counts
-        found = store._ask_all(
-            "search",
-            store._search,
-            vector,
-            top_k=wanted,
-            filter=filter,
-            include_embedding=request.include_embedding,
-        )
-        return ranked(found, store.metric, request.threshold)[request.offset : wanted]
+        return wanted
 
     def attributes(self) -> dict[str, Any]:
         """What was asked for."""
@@ -205,6 +212,94 @@ class SearchCall(Call[list[Document]]):
         query = self.request.query
         told = {} if query is None else {"db.vector.query.content": query[:_CONTENT_LENGTH]}
         return {**Call.content(self), **told}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchManyCall(Call[list[list[Document]]]):
+    """``search_many``."""
+
+    operation: ClassVar[str] = "search_many"
+    requests: tuple[SearchRequest, ...]
+
+    @classmethod
+    def read(
+        cls,
+        queries: Iterable[str | SearchRequest] | None,
+        vectors: Iterable[ArrayLike] | None,
+        top_k: int,
+        threshold: float | None,
+        filter: FilterInput,
+        include_embedding: bool,
+        offset: int,
+    ) -> SearchManyCall:
+        """Check the arguments."""
+        if (queries is None) == (vectors is None):
+            raise TypeError(
+                "search_many takes a list of queries, or vectors=[[...], [...]], one of the two"
+            )
+        given = vectors if queries is None else queries
+        if isinstance(given, str | bytes | Mapping | SearchRequest) or not isinstance(
+            given, Iterable
+        ):
+            raise TypeError(f"search_many takes a list, not {type(given).__name__}: [query, ...]")
+        rest = (top_k, threshold, read_filter(filter), include_embedding, offset)
+        if vectors is not None:
+            return cls(requests=tuple([SearchRequest(None, one, *rest) for one in vectors]))
+        asked = cast("Iterable[str | SearchRequest]", given)
+        return cls(requests=tuple([SearchCall.read(one, None, *rest).request for one in asked]))
+
+    @property
+    def filter(self) -> Expression | None:
+        """The filter of all of them, where there is but one."""
+        filters = {cast("Expression | None", request.filter) for request in self.requests}
+        return filters.pop() if len(filters) == 1 else None
+
+    def run(self, store: VectorStore) -> list[list[Document]]:
+        results: list[list[Document]] = [[] for _ in self.requests]
+        alike: dict[Any, list[int]] = {}
+        for place, request in enumerate(self.requests):
+            wanted = SearchCall(request=request).checked(store)
+            kind = (request.filter, wanted, request.include_embedding)
+            if request.top_k:
+                alike.setdefault(kind, []).append(place)
+        for (asked, wanted, include_embedding), places in alike.items():
+            matches, filter = store._compiled(self.operation, asked, self.within)
+            if not matches:
+                continue
+            for start in range(0, len(places), QUERIES_AT_ONCE):
+                check_stop()
+                part = places[start : start + QUERIES_AT_ONCE]
+                found = store._ask(
+                    self.operation,
+                    _lists,
+                    store._search_many,
+                    self._probes(store, part),
+                    top_k=wanted,
+                    filter=filter,
+                    include_embedding=include_embedding,
+                )
+                for place, documents in zip(part, found, strict=True):
+                    request = self.requests[place]
+                    best = ranked(documents, store.metric, request.threshold)
+                    results[place] = best[request.offset : wanted]
+        return results
+
+    def _probes(self, store: VectorStore, places: Sequence[int]) -> Matrix:
+        """The vectors of some of the requests; the texts among them are embedded once each."""
+        import numpy as np
+
+        asked = [self.requests[place] for place in places]
+        texts = list(dict.fromkeys(one.query for one in asked if one.query is not None))
+        embedded = dict(zip(texts, store._embed_queries(texts) if texts else (), strict=True))
+        check_stop()
+        vectors: list[Any] = [
+            one.vector if one.query is None else embedded[one.query] for one in asked
+        ]
+        return np.stack([store._probe(vector) for vector in vectors])
+
+    def attributes(self) -> dict[str, Any]:
+        """How many queries there are."""
+        return {"db.operation.batch.size": len(self.requests)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -465,6 +560,13 @@ def _apart(documents: Sequence[Document]) -> Iterator[Document]:
     for document in documents:
         yield same_document(document) if id(document) in seen else document
         seen.add(id(document))
+
+
+def _lists(
+    hook: Callable[..., Iterable[Iterable[Document]]], *arguments: Any, **options: Any
+) -> list[list[Document]]:
+    """What a hook returns several times over, taken while it is guarded."""
+    return [list(found) for found in hook(*arguments, **options)]
 
 
 def _none() -> Iterator[Document]:

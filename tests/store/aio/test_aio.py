@@ -411,13 +411,13 @@ def test_a_loop_that_ends_first_holds_nobody_up() -> None:
             raise AssertionError
 
     store = SimpleVectorStore(Late(), async_threads=1)
-    real = store._embed_query
+    real = store._embed_queries
 
     def late(text: str) -> Any:
         gate()
         return real(text)
 
-    store._embed_query = late  # type: ignore[method-assign]
+    store._embed_queries = late  # type: ignore[method-assign]
 
     async def main() -> None:
         asyncio.ensure_future(store.aio.search("a"))  # noqa: RUF006

@@ -57,6 +57,8 @@ class Scopes(StoreSuiteBase):
         assert sorted(one.id for one in ours.scan()) == mine
         assert sorted(one.id for one in ours.get()) == mine
         assert sorted(one.id for one in ours.search("query", top_k=9)) == mine
+        [found] = ours.search_many(["query"], top_k=9)
+        assert sorted(one.id for one in found) == mine
         everyone = [*mine, *self.ids("b-0", "b-1", "b-2", "nobody's")]
         assert [one.id for one in ours.get(everyone)] == mine
         assert ours.get([one.id for one in others]) == []

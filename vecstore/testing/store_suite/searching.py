@@ -53,6 +53,42 @@ class Searching(StoreSuiteBase):
                 check_ranking(found, exact, top_k, exact_ties=self.capabilities.exact_topk)
 
     @pytest.mark.parametrize("metric", METRICS)
+    def test_many_searches_at_once(self, metric: Metric) -> None:
+        """``search_many`` gives what ``search`` gives for each query, in the order asked.
+
+        Usually: a hook ``_search_many`` whose results stand in another order than its queries, or
+        that leaves out a query without results.
+        """
+        if metric not in self.capabilities.metrics:
+            return
+        store = self.new_store(metric=metric)
+        vectors = self._vectors()
+        store.add([Document(id, {"n": n}, id, one) for n, (id, one) in enumerate(vectors.items())])
+        asked = [*vectors.values(), vector_of("another")]
+        options: list[dict[str, Any]] = [
+            {"top_k": 1},
+            {"top_k": 3, "offset": 2, "include_embedding": True},
+            {"top_k": len(asked), "filter": "n >= 2"},
+            {"top_k": 2, "filter": F.n == -1},
+            {"threshold": 0.5},
+        ]
+        for given in options:
+            found = store.search_many(vectors=asked, **given)
+            check_same_results(
+                [one for part in found for one in part],
+                [one for vector in asked for one in store.search(vector=vector, **given)],
+            )
+            assert len(found) == len(asked)
+        several = [
+            SearchRequest(vector=asked[0], top_k=2),
+            SearchRequest(vector=asked[1], top_k=1, filter="n < 3"),
+            SearchRequest(vector=asked[0], top_k=2),
+        ]
+        for request, hits in zip(several, store.search_many(several), strict=True):
+            check_same_results(hits, store.search(request))
+        assert store.search_many([]) == []
+
+    @pytest.mark.parametrize("metric", METRICS)
     def test_known_scores(self, metric: Metric) -> None:
         """Identical, at a right angle, opposite, longer: higher is better under each metric.
 

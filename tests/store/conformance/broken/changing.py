@@ -40,7 +40,7 @@ class GivesOneObjectTwice(SimpleVectorStore):
 class EmbedsToGet(SimpleVectorStore):
     def _get(self, selection: Selection, **options: Any) -> Iterable[Document]:
         if self.embedder is not None:
-            self._embed_query("anything")
+            self._embed_queries(["anything"])
         return super()._get(selection, **options)
 
 

@@ -211,5 +211,5 @@ class AnswersWhatItCannot(SimpleVectorStore):
 class EmbedsBeforeItCompiles(SimpleVectorStore):
     def search(self, query: Any = None, **options: Any) -> list[Document]:
         if isinstance(query, str):
-            return super().search(vector=self._embed_query(query), **options)
+            return super().search(vector=self._embed_queries([query])[0], **options)
         return super().search(query, **options)

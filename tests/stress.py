@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import gc
 import signal
+import sys
 import threading
 import time
 from collections import Counter
@@ -325,6 +326,12 @@ def _interrupter() -> Iterator[Callable[[float], None]]:
     def send_after(delay: float) -> None:
         signal.setitimer(signal.ITIMER_REAL, max(delay, 1e-6))
 
+    def unraisable(told: sys.UnraisableHookArgs) -> None:
+        # Python calls finalizers in between, which let no exception out.
+        if told.exc_type is not Interrupted:
+            told_before(told)
+
+    told_before, sys.unraisablehook = sys.unraisablehook, unraisable
     # A test's own time limit may be using this timer; it goes on afterwards.
     began = time.monotonic()
     before = signal.signal(signal.SIGALRM, raise_it)
@@ -334,6 +341,7 @@ def _interrupter() -> Iterator[Callable[[float], None]]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        sys.unraisablehook = told_before
         if left:
             signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - began), 1e-3))
 

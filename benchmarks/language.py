@@ -5,13 +5,17 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Callable
+from functools import cache
 from typing import Any
+
+from lark import Lark, Transformer
 
 from benchmarks.timing import compare
 from vecstore import Expression, FilterError, compile_filter, dialect_names, parse
 
 _COMPARISONS = (1, 6, 60)
 _PYTHON = "a parse by Python itself"
+_LARK = "lark, LALR with an inline transformer"
 
 
 def _text(comparisons: int, serial: int) -> str:
@@ -31,12 +35,31 @@ def _python(text: str) -> str:
     )
 
 
+class _Tuples(Transformer[Any, Any]):
+    """The least that a transformer can do: a tuple for each rule."""
+
+    def __default__(self, data: Any, children: list[Any], meta: Any) -> Any:
+        return (data, *children)
+
+
+@cache
+def _lark() -> Lark:
+    return Lark.open_from_package(
+        "vecstore.grammar",
+        "filter.lark",
+        parser="lalr",
+        maybe_placeholders=False,
+        transformer=_Tuples(),
+    )
+
+
 def _reading(comparisons: int) -> dict[str, Callable[[], Any]]:
     # Another number each time: parse() would find an equal text in its cache.
     fresh = itertools.count()
     same = _text(comparisons, 0)
     python = _python(same)
     return {
+        _LARK: lambda: _lark().parse(_text(comparisons, next(fresh))),
         _PYTHON: lambda: ast.parse(python, mode="eval"),
         "parse, a new text": lambda: parse(_text(comparisons, next(fresh))),
         "parse, a text seen before": lambda: parse(same),
@@ -61,7 +84,7 @@ def _compiling(tree: Expression) -> dict[str, Callable[[], Any]]:
 def run() -> None:
     """Three sizes of one kind of filter."""
     for comparisons in _COMPARISONS:
-        compare(f"Parse, comparisons: {comparisons}", _reading(comparisons), baseline=_PYTHON)
+        compare(f"Parse, comparisons: {comparisons}", _reading(comparisons), baseline=_LARK)
     tree = parse(_text(6, 0))
     compare("Compile, comparisons: 6", _compiling(tree), baseline="a walk over the tree")
 

@@ -388,6 +388,15 @@ def test_the_door_of_authors_loads_what_is_asked_for() -> None:
     assert not loaded_after(code) & (CLIENTS | {"numpy", "lark"})
 
 
+def test_the_first_text_of_a_process_loads_what_it_needs_and_no_more() -> None:
+    # Half of the time that a program waited for its first filter went into modules for plug-ins
+    # (importlib.metadata and what hangs on it), for UUIDs and for the texts of errors.
+    code = "from vecstore import compile_filter; compile_filter('a == 1 AND b IN [2]', 'pgvector')"
+    loaded = loaded_after(code) - loaded_after("pass")
+    needless = {"email", "zipfile", "socket", "uuid", "platform", "difflib", "base64", "asyncio"}
+    assert not loaded & (needless | CLIENTS | {"numpy", "lark"})
+
+
 def test_compiling_texts_loads_no_numpy_lark_or_client() -> None:
     code = (
         "import vecstore\n"

@@ -6,10 +6,12 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vecstore.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 _OURS = "vecstore-dialects"
 
@@ -72,6 +74,9 @@ class PlugIns:
 @lru_cache(maxsize=8)
 def _found(plug_ins: PlugIns, path: tuple[str, ...]) -> dict[str, EntryPoint]:
     """The entry points found along ``path``, by name."""
+    # It takes as long to import as all else that compiles a filter.
+    from importlib.metadata import entry_points
+
     return _by_name(plug_ins, entry_points(group=plug_ins.group))
 
 

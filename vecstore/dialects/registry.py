@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -125,6 +124,8 @@ def _load_plug_in(name: str) -> type[Dialect[Any]]:
     misfit = f"the dialect {name!r} is no subclass of vecstore.dialects.Dialect"
     loaded: type[Dialect[Any]] | None = _PLUG_INS.load(name, Dialect, misfit)
     if loaded is None:
+        from difflib import get_close_matches
+
         known = dialect_names()
         close = get_close_matches(name.lower(), known, n=1)
         suggestion = f"; did you mean {close[0]!r}?" if close else ""

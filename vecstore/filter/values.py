@@ -8,12 +8,10 @@ stood.
 
 from __future__ import annotations
 
-import base64
 import enum
-import json
 import math
 import os
-import uuid
+import sys
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
@@ -337,7 +335,7 @@ def _convert(value: Any) -> Scalar:
                 "store a datetime, or a time without zone",
             )
         return value.isoformat(timespec="microseconds")
-    if isinstance(value, uuid.UUID):
+    if _is_uuid(value):
         return str(value)
     if isinstance(value, Decimal):
         return _from_decimal(value)
@@ -346,6 +344,12 @@ def _convert(value: Any) -> Scalar:
     if type(value).__module__ == "numpy":
         return _from_numpy(value)
     raise _unusable_type(value)
+
+
+def _is_uuid(value: Any) -> bool:
+    # Whoever has one has loaded its module, which takes its time.
+    module = sys.modules.get("uuid")
+    return module is not None and isinstance(value, module.UUID)
 
 
 def _checked_int(value: int) -> int:
@@ -523,6 +527,8 @@ def _text_of(value: Any) -> str:
     if isinstance(value, bytes | bytearray | memoryview):
         text = _decoded(bytes(value))
     elif value is None or isinstance(value, Mapping) or list_items(value) is not None:
+        import json
+
         text = json.dumps(_as_json(value, 1), ensure_ascii=False)
     else:
         text = hex(value) if _is_unprintable(value) else str(value)
@@ -533,6 +539,8 @@ def _decoded(value: bytes) -> str:
     try:
         return value.decode("utf-8")
     except UnicodeDecodeError:
+        import base64
+
         return base64.b64encode(value).decode("ascii")
 
 

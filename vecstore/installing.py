@@ -23,6 +23,7 @@ REQUIREMENTS: Final[dict[str, tuple[str, ...]]] = {
     "otel": ("opentelemetry-api>=1.30,<2",),
     "cli": ("typer>=0.26", "rich>=13.8"),
     "wordllama": ("wordllama>=0.4,<0.5",),
+    "fast": ("orjson>=3.10,<4",),
     "testing": ("pytest>=8.2", "hypothesis>=6.110"),
 }
 """By extra, as in ``pyproject.toml``."""

@@ -15,18 +15,27 @@ from __future__ import annotations
 
 import binascii
 import json
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 
 from vecstore.document import checked_id, checked_metadata, checked_text, shown_id
 from vecstore.errors import DocumentError, StoreFileError
+from vecstore.filter.values import MAX_METADATA_DEPTH, UnusableValue, check_segment
+from vecstore.simple.files import Source, read_source
 from vecstore.simple.table import Snapshot
 from vecstore.store.capabilities import METRICS, Metric
-from vecstore.vectors import Matrix, VectorFault, first_not_finite, to_vector
+from vecstore.vectors import Matrix, VectorFault, first_not_finite, rows_not_finite, to_vector
+
+try:
+    import orjson
+except ImportError:
+    orjson = None  # type: ignore[assignment]
 
 FORMAT = "vecstore-simple"
 VERSION = 1
@@ -37,6 +46,15 @@ _LITTLE_ENDIAN = np.dtype("<f4")
 _ROWS_A_PIECE = 1_000
 _BYTES_A_PIECE = 3 * 256 * 1024
 _BLANKS = b" \t\r\n"
+
+# Where the parts of a file begin and end as they are written here.
+_DOCUMENTS = b',"documents":[\n'
+_VECTORS = b'\n],"vectors":"'
+_END = b'"}\n'
+_PIECE = 1024 * 1024
+
+_PLAIN = 10**18
+"""No number from here on is taken without a closer look."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,18 +94,50 @@ def encoded(snapshot: Snapshot) -> Iterator[bytes]:
     rows = snapshot.live_rows()
     ids, texts, metadata = snapshot.ids, snapshot.texts, snapshot.metadata
     for start in range(0, len(rows), _ROWS_A_PIECE):
-        lines = [
-            encode({"id": ids[row], "text": texts[row], "metadata": metadata[row]})
+        documents = [
+            {"id": ids[row], "text": texts[row], "metadata": metadata[row]}
             for row in rows[start : start + _ROWS_A_PIECE].tolist()
         ]
-        yield (",\n" if start else "\n").encode() + ",\n".join(lines).encode()
+        yield (b",\n" if start else b"\n") + _lines(documents, encode)
     yield b'\n],"vectors":"'
     # A multiple of 3 rows is a multiple of 3 bytes, so that the pieces of base64 fit together.
     step = 3 * max(1, _BYTES_A_PIECE // (3 * 4 * max(1, snapshot.matrix.shape[1])))
     for start in range(0, len(rows), step):
-        piece = snapshot.matrix[rows[start : start + step]]
+        if snapshot.whole:
+            piece = snapshot.matrix[start : min(start + step, len(rows))]
+        else:
+            piece = snapshot.matrix[rows[start : start + step]]
         yield binascii.b2a_base64(piece.astype(_LITTLE_ENDIAN, copy=False).data, newline=False)
     yield b'"}\n'
+
+
+def _lines(documents: list[dict[str, Any]], encode: Callable[[Any], str]) -> bytes:
+    """Documents as JSON, one a line."""
+    if orjson is not None:
+        try:
+            return b",\n".join(map(orjson.dumps, documents))
+        except TypeError:
+            pass  # an integer past 64 bits
+    return ",\n".join(map(encode, documents)).encode()
+
+
+def read_contents(source: Source) -> tuple[Contents, str]:
+    """Everything in a file, checked, and what to call the file.
+
+    A file at a path that is as :func:`encoded` writes it is read piece by piece, so that beside
+    what it holds next to no memory is taken. Any other is read whole, which also finds out what is
+    wrong with one.
+
+    Raises:
+        StoreFileError: Saying what is wrong with it.
+    """
+    if isinstance(source, str | os.PathLike) and os.path.isfile(source):
+        faults = (OSError, ValueError, RecursionError, StoreFileError)
+        # From anything but a regular file the same cannot be read twice.
+        with suppress(*faults), open(source, "rb") as file:
+            return _streamed(file), repr(os.fspath(source))
+    data, name = read_source(source)
+    return decoded(data, name), name
 
 
 def decoded(data: bytes, name: str) -> Contents:
@@ -116,6 +166,96 @@ def decoded(data: bytes, name: str) -> Contents:
     if split is not None and content.get("vectors") == "":
         content["vectors"] = memoryview(data)[split[1] : split[2]]
     return _from_ours(content, name)
+
+
+def _streamed(file: BinaryIO) -> Contents:
+    """What a file holds that is laid out as :func:`encoded` does it.
+
+    Raises:
+        ValueError: If it is laid out in any other way.
+        StoreFileError: If something is wrong with it.
+    """
+    name = "the file"  # in errors that nobody will read
+    first = file.readline(_PIECE)
+    header = json.loads(first + b"]}") if first.endswith(_DOCUMENTS) else None
+    if not isinstance(header, dict) or tuple(header) != _FIELDS[:-1]:
+        raise ValueError(name)
+    # The rest of what is to be said about a file is said of one without documents.
+    count = header["count"]
+    empty = {**header, "count": 0, "documents": [], "vectors": ""}
+    contents = _from_ours(empty, name)
+    taken = _Documents(name)
+    rest = _read_documents(file, taken)
+    dimension = contents.dimension or 0
+    if type(count) is not int or count != len(taken.texts) or (count and not dimension):
+        raise ValueError(name)
+    vectors = _read_vectors(file, rest, count, dimension)
+    if rows_not_finite(vectors):
+        raise ValueError(name)
+    return Contents(
+        metric=contents.metric,
+        dimension=contents.dimension,
+        ids=list(taken.ids),
+        texts=taken.texts,
+        metadata=taken.metadata,
+        vectors=vectors,
+    )
+
+
+def _read_documents(file: BinaryIO, taken: _Documents) -> bytes:
+    """Read documents to the last; what has been read of the vectors."""
+    block = b"\n"
+    while True:
+        # A line longer than a piece is read in steps that grow with it.
+        piece = file.read(max(_PIECE, len(block)))
+        if not piece:
+            raise ValueError("no vectors")
+        block += piece
+        # No text of JSON holds a raw end of line: what follows one is the layout's.
+        end = block.find(_VECTORS)
+        cut = block.rfind(b"\n") if end < 0 else end
+        text = block[:cut].strip(_BLANKS)
+        if end < 0 and text:
+            if not text.endswith(b","):
+                raise ValueError("a document on two lines")
+            text = text[:-1]
+        elif end >= 0 and not text and taken.texts:
+            raise ValueError("a comma and no document")
+        if text:
+            taken.read(text)
+        if end >= 0:
+            return block[end + len(_VECTORS) :]
+        block = block[cut:]
+
+
+def _read_vectors(file: BinaryIO, text: bytes, count: int, dimension: int) -> Matrix:
+    """Read base64 into a matrix, piece by piece."""
+    size = 4 * count * dimension
+    length = 4 * -(-size // 3)
+    left = length - len(text)
+    # Before memory is taken for what a file only says that it holds.
+    if os.fstat(file.fileno()).st_size != file.tell() + left + len(_END):
+        raise ValueError("another number of vectors")
+    if left < 0:
+        text, closing = text[:left], text[left:]
+    else:
+        closing = b""
+    matrix = np.empty((count, dimension), _LITTLE_ENDIAN)
+    held = matrix.reshape(-1).view(np.uint8)
+    place = 0
+    while text or left > 0:
+        whole = len(text) - len(text) % 4
+        data = binascii.a2b_base64(memoryview(text)[:whole], strict_mode=True)
+        held[place : place + len(data)] = np.frombuffer(data, np.uint8)
+        place += len(data)
+        piece = file.read(min(_PIECE, left)) if left > 0 else b""
+        left -= len(piece)
+        text = text[whole:] + piece
+        if not whole and not piece:
+            raise ValueError("cut off")
+    if place != size or closing + file.read() != _END:
+        raise ValueError("another end")
+    return matrix.astype(np.float32, copy=False)
 
 
 _VECTORS_START = re.compile(rb'"vectors"\s*:\s*"')
@@ -195,7 +335,9 @@ def _from_ours(content: dict[str, Any], name: str) -> Contents:
     dimension = content["dimension"]
     if (dimension is not None or count) and (type(dimension) is not int or dimension < 1):
         raise StoreFileError(f"{name} has the dimension {dimension!r}, which is no whole number")
-    ids, texts, metadata = _documents(documents, name)
+    taken = _Documents(name)
+    taken.take(documents)
+    ids = list(taken.ids)
     vectors = _vectors(content["vectors"], count, dimension or 0, name)
     row = first_not_finite(vectors)
     if row is not None:
@@ -206,28 +348,112 @@ def _from_ours(content: dict[str, Any], name: str) -> Contents:
         metric=metric,
         dimension=dimension,
         ids=ids,
-        texts=texts,
-        metadata=metadata,
+        texts=taken.texts,
+        metadata=taken.metadata,
         vectors=vectors,
     )
 
 
-def _documents(items: list[Any], name: str) -> tuple[list[str], list[str], list[dict[str, Any]]]:
-    ids: dict[str, None] = {}
-    texts: list[str] = []
-    metadata: list[dict[str, Any]] = []
-    for position, item in enumerate(items):
-        if not isinstance(item, dict) or not {"id", "text"} <= item.keys() <= _DOCUMENT_FIELDS:
-            raise StoreFileError(
-                f"{name}: document {position} is not an object with id, text and metadata"
-            )
-        id, text, fields = _checked(item["id"], item["text"], item.get("metadata"), name, position)
-        if id in ids:
-            raise StoreFileError(f"{name} holds the id {shown_id(id)} twice")
-        ids[id] = None
-        texts.append(text)
-        metadata.append(fields)
-    return list(ids), texts, metadata
+class _Documents:
+    """The documents of a file, as far as they have been read."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self.ids: dict[str, None] = {}
+        self.texts: list[str] = []
+        self.metadata: list[dict[str, Any]] = []
+        self._keys: set[str] = set()
+
+    def read(self, text: bytes) -> None:
+        """Take documents that are written one after the other, with commas between.
+
+        Raises:
+            ValueError: If the text is anything else.
+            StoreFileError: If a document cannot be taken.
+        """
+        listed = b"[%b]" % text
+        # Only an escape can bring in a character that no text holds. Integers past 64 bits are
+        # floats to orjson, which is why no large number is plain.
+        if b"\\u" not in listed and self._take_plain(_loads(listed)):
+            return
+        items = json.loads(listed.decode())
+        assert isinstance(items, list)  # whatever stands between brackets
+        self.take(items)
+
+    def take(self, items: list[Any]) -> None:
+        """Take documents, each of which is checked.
+
+        Raises:
+            StoreFileError: If one cannot be taken.
+        """
+        name, first = self._name, len(self.texts)
+        for position, item in enumerate(items, first):
+            if not isinstance(item, dict) or not {"id", "text"} <= item.keys() <= _DOCUMENT_FIELDS:
+                raise StoreFileError(
+                    f"{name}: document {position} is not an object with id, text and metadata"
+                )
+            given = (item["id"], item["text"], item.get("metadata"))
+            id, text, fields = _checked(*given, name, position)
+            if id in self.ids:
+                raise StoreFileError(f"{name} holds the id {shown_id(id)} twice")
+            self.ids[id] = None
+            self.texts.append(text)
+            self.metadata.append(fields)
+
+    def _take_plain(self, items: list[Any]) -> bool:
+        """Take documents that need no change and no closer look; or none of them."""
+        ids: list[str] = []
+        texts: list[str] = []
+        metadata: list[dict[str, Any]] = []
+        for item in items:
+            if item.__class__ is not dict or item.keys() != _DOCUMENT_FIELDS:
+                return False
+            id, text, fields = item["id"], item["text"], item["metadata"]
+            if id.__class__ is not str or not id or text.__class__ is not str:
+                return False
+            if fields.__class__ is not dict or not self._is_plain(fields, 1):
+                return False
+            ids.append(id)
+            texts.append(text)
+            metadata.append(fields)
+        if not self.ids.keys().isdisjoint(ids) or len(set(ids)) < len(ids):
+            return False
+        self.ids.update(dict.fromkeys(ids))
+        self.texts += texts
+        self.metadata += metadata
+        return True
+
+    def _is_plain(self, fields: dict[str, Any], depth: int) -> bool:
+        """Whether metadata is what :func:`~vecstore.document.checked_metadata` makes of it."""
+        if not self._keys.issuperset(fields):
+            try:
+                self._keys.update(map(check_segment, fields))
+            except UnusableValue:
+                return False
+        for value in fields.values():
+            kind = value.__class__
+            if kind is str or kind is bool or value is None:
+                continue
+            if kind is int or kind is float:
+                if not -_PLAIN < value < _PLAIN:
+                    return False
+            elif kind is list:
+                if value and not _is_plain_list(value):
+                    return False
+            elif depth == MAX_METADATA_DEPTH or not self._is_plain(value, depth + 1):
+                return False
+        return True
+
+
+def _is_plain_list(items: list[Any]) -> bool:
+    kinds = set(map(type, items))
+    if kinds == {str} or kinds == {bool}:
+        return True
+    return kinds <= {int, float} and min(items) > -_PLAIN and max(items) < _PLAIN
+
+
+def _loads(text: bytes) -> Any:
+    return json.loads(text) if orjson is None else orjson.loads(text)
 
 
 def _checked(

@@ -18,12 +18,11 @@ from vecstore.simple.files import (
     Target,
     as_bytes,
     check_writable,
-    read_source,
     write_target,
 )
 from vecstore.simple.locks import FileOwner, remove_left_over
 from vecstore.simple.many import candidates
-from vecstore.simple.persistence import Contents, decoded, encoded
+from vecstore.simple.persistence import Contents, decoded, encoded, read_contents
 from vecstore.simple.scoring import best, scores
 from vecstore.simple.table import Rows, Snapshot, Table
 from vecstore.store.backend import Batch, Selection, changed, duplicates_error, id_outside
@@ -191,8 +190,8 @@ class SimpleVectorStore(VectorStore):
             StoreFileError: Saying what is wrong with the file; the store is unchanged.
         """
         self._check_open()
-        data, name = read_source(source)
-        self._ask("load", self._take, decoded(data, name), name)
+        contents, name = read_contents(source)
+        self._ask("load", self._take, contents, name)
         return self
 
     def to_json(self) -> str:

@@ -408,6 +408,28 @@ def test_compiling_texts_loads_no_numpy_lark_or_client() -> None:
     assert not loaded_after(code) & (CLIENTS | {"numpy", "lark"})
 
 
+def test_stores_stand_where_one_looks_for_them() -> None:
+    code = (
+        "from vecstore import MilvusStore, PgvectorStore, QdrantStore\n"
+        "from vecstore.dialects import milvus, pgvector, qdrant\n"
+        "assert milvus.MilvusStore is MilvusStore\n"
+        "assert pgvector.PgvectorStore is PgvectorStore\n"
+        "assert qdrant.QdrantStore is QdrantStore"
+    )
+    assert not loaded_after(code) & CLIENTS
+
+
+@pytest.mark.parametrize("name", ["milvus", "pgvector", "qdrant"])
+def test_a_dialect_loads_no_store(name: str) -> None:
+    code = (
+        f"from vecstore.dialects import {name}\n"
+        "loaded = [name for name in sys.modules if name.startswith('vecstore.store')]\n"
+        f"assert not loaded, loaded\n"
+        f"assert len([one for one in {name}.__all__ if getattr({name}, one)]) > 1"
+    )
+    assert "vecstore" in loaded_after(code)
+
+
 # --- the public namespace ---------------------------------------------------------------------
 
 

@@ -17,6 +17,9 @@ __getattr__, __dir__, __all__ = door(
     __name__,
     {
         "vecstore.dialects.base": "Dialect",
+        "vecstore.dialects.milvus.store": "MilvusStore",
+        "vecstore.dialects.pgvector.store": "PgvectorStore",
+        "vecstore.dialects.qdrant.store": "QdrantStore",
         "vecstore.dialects.registry": "compile_filter dialect_names get_dialect",
         "vecstore.document": "Document",
         "vecstore.embedding": "BatchingStrategy CountBatching Embedder TokenBatching",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -20,7 +20,7 @@ from vecstore.dialects.milvus.expression import (
     encode_literal,
     encode_path,
     encode_text,
-    ids_filter,
+    keys_filter,
 )
 from vecstore.dialects.milvus.layout import (
     MAX_INTEGER,
@@ -32,8 +32,7 @@ from vecstore.dialects.milvus.layout import (
     MISREAD,
     ORIGINAL_ID,
     TAGS,
-    read_row,
-    row_of,
+    FieldLayout,
     stored_id,
     tags_of,
 )
@@ -44,6 +43,7 @@ from vecstore.filter.values import kind_of
 
 EXACT = Milvus(tags="tags")
 PLAIN = Milvus()
+OWN = FieldLayout()
 ASTRAL_HAN = "\U00020bb7"
 
 
@@ -61,6 +61,10 @@ def test_every_text_holds_its_operators_and_literals_and_no_others() -> None:
             checked += 1
             check_text(text, simple, tagged=dialect is EXACT)
     assert checked > 950
+
+
+def of_ids(ids: Iterable[str]) -> str:
+    return keys_filter(map(stored_id, ids), OWN.id)
 
 
 def check_text(text: str, simple: Expression, *, tagged: bool) -> None:
@@ -258,17 +262,17 @@ def stored(client: Any, filter: str = "") -> list[dict[str, Any]]:
 def test_ids_select_their_documents_and_no_others(client: Any) -> None:
     keys = {one: stored_id(one) for one in HOSTILE_IDS}
     assert len(set(keys.values())) == len(HOSTILE_IDS)
-    rows = [{**row_of(one, one, {"n": one}), "vector": [1.0, 0.0]} for one in HOSTILE_IDS]
+    rows = [{**OWN.write(one, one, {"n": one}), "vector": [1.0, 0.0]} for one in HOSTILE_IDS]
     client.insert("layout", rows)
     for one in HOSTILE_IDS:
         for ids in ([one], [one, "none", f"{one}?"]):
-            (row,) = stored(client, ids_filter(ids))
-            assert read_row(row) == (one, one, {"n": one})
-    assert len(stored(client, ids_filter(HOSTILE_IDS))) == len(HOSTILE_IDS)
-    assert stored(client, ids_filter(["none"])) == []
-    client.delete("layout", filter=ids_filter(HOSTILE_IDS[::2]))
-    assert {read_row(row)[0] for row in stored(client)} == set(HOSTILE_IDS[1::2])
-    client.delete("layout", filter=ids_filter(HOSTILE_IDS))
+            (row,) = stored(client, of_ids(ids))
+            assert OWN.read(row) == (one, one, {"n": one})
+    assert len(stored(client, of_ids(HOSTILE_IDS))) == len(HOSTILE_IDS)
+    assert stored(client, of_ids(["none"])) == []
+    client.delete("layout", filter=of_ids(HOSTILE_IDS[::2]))
+    assert {OWN.read(row)[0] for row in stored(client)} == set(HOSTILE_IDS[1::2])
+    client.delete("layout", filter=of_ids(HOSTILE_IDS))
     assert stored(client) == []
 
 
@@ -278,17 +282,17 @@ def test_what_is_stored_comes_back_with_its_types(client: Any) -> None:
         "zero": -0.0, "tiny": 5e-324, "huge": 1e300, "third": 1 / 3, "low": MIN_INTEGER,
         "high": MAX_INTEGER, "true": True, "list": [1, 2.0], "texts": ["", "é"], 'say "hi"': "\n",
     }  # fmt: skip
-    client.insert("layout", [{**row_of("a", "text", metadata), "vector": [1.0, 0.0]}])
+    client.insert("layout", [{**OWN.write("a", "text", metadata), "vector": [1.0, 0.0]}])
     (row,) = stored(client)
-    _, _, read = read_row(row)
+    _, _, read = OWN.read(row)
     assert repr(dict(sorted(read.items()))) == repr(dict(sorted(metadata.items())))
-    client.delete("layout", filter=ids_filter(["a"]))
+    client.delete("layout", filter=of_ids(["a"]))
 
 
 @given(st.lists(segments, min_size=1, max_size=4))
 def test_servers_read_the_ids_that_were_meant(ids: list[str]) -> None:
     keys = [stored_id(one) for one in ids]
-    for node in (milvus_server.compiled(ids_filter(ids)), milvus_grammar.read(ids_filter(ids))):
+    for node in (milvus_server.compiled(of_ids(ids)), milvus_grammar.read(of_ids(ids))):
         assert node == milvus_grammar.Node("among", ("id", keys))
     assert all(len(key.encode()) <= MAX_KEPT_ID_BYTES for key in keys)
 
@@ -301,8 +305,8 @@ def test_nobody_can_choose_the_key_of_another_document() -> None:
 @pytest.mark.parametrize("document_id", HOSTILE_IDS, ids=lambda one: repr(one)[:20])
 def test_a_row_gives_its_document_back(document_id: str) -> None:
     metadata = {"id": "mine", "tags": ["a"], "none": None, "empty": [], "one": 1.0}
-    row = row_of(document_id, "text", metadata)
-    assert read_row(row) == (document_id, "text", metadata)
+    row = OWN.write(document_id, "text", metadata)
+    assert OWN.read(row) == (document_id, "text", metadata)
     assert row[TAGS] == tags_of(metadata)
 
 

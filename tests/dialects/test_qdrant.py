@@ -27,7 +27,7 @@ from vecstore import (
 )
 from vecstore.dialects.qdrant import Qdrant
 from vecstore.dialects.qdrant.dialect import encode_key
-from vecstore.dialects.qdrant.layout import MAX_INTEGER, payload_of
+from vecstore.dialects.qdrant.layout import MAX_INTEGER, OWN
 
 TOP = Qdrant(prefix="")
 NOTHING = {"must_not": [{"must": []}]}
@@ -131,7 +131,7 @@ def test_every_case_on_every_document(rows_of_the_corpus: dict[str, dict[str, An
 def test_every_case_in_local_mode(rows_of_the_corpus: dict[str, dict[str, Any]]) -> None:
     rows = rows_of_the_corpus
     with QdrantLocalRows() as engine:
-        engine.load({name: payload_of(name, "", one) for name, one in rows.items()})
+        engine.load({name: OWN.write(name, "", one) for name, one in rows.items()})
         assert answered(Qdrant(prefix="metadata"), rows, engine.select, only=is_small) > 350
 
 

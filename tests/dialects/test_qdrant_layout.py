@@ -17,11 +17,10 @@ from vecstore.dialects.qdrant import Qdrant
 from vecstore.dialects.qdrant.layout import (
     MAX_INTEGER,
     MIN_INTEGER,
+    OWN,
     check_datetimes,
     is_timestamp,
-    payload_of,
     point_id,
-    read_payload,
 )
 
 DATED = Qdrant(prefix="", datetimes={"at", ("n", "at")})
@@ -63,9 +62,9 @@ def test_what_is_stored_comes_back_with_its_types(tmp_path: Path) -> None:
         "low": MIN_INTEGER, "high": MAX_INTEGER, "true": True, "list": [1, 2.0], "texts": ["", "é"],
         'say "hi"': "\n",
     }  # fmt: skip
-    for stored in (through_the_client(payload := payload_of("a/b#3", "text", metadata)),
+    for stored in (through_the_client(payload := OWN.write("a/b#3", "text", metadata)),
                    through_the_engine(payload, tmp_path)):  # fmt: skip
-        document_id, text, read = read_payload(stored)
+        document_id, text, read = OWN.read(point_id("a"), stored)
         assert (document_id, text) == ("a/b#3", "text")
         assert repr(dict(sorted(read.items()))) == repr(dict(sorted(metadata.items())))
 

@@ -17,7 +17,7 @@ from tests.engines.rows import Rows
 from vecstore import Expression, Op, parse
 from vecstore.dialects.qdrant import Qdrant
 from vecstore.dialects.qdrant.floats import keeps_float
-from vecstore.dialects.qdrant.layout import payload_of
+from vecstore.dialects.qdrant.layout import OWN
 from vecstore.testing import Documents, Domain
 
 INT64 = (-(2**63), 2**63 - 1)
@@ -37,7 +37,7 @@ class InOurLayout(Conformance):
     domain = Domain(integers=INT64, accepts=is_kept)
 
     def load(self, rows: Documents) -> None:
-        self.engine.load({name: payload_of(name, "", one) for name, one in rows.items()})
+        self.engine.load({name: OWN.write(name, "", one) for name, one in rows.items()})
 
 
 class TestQdrantLocal(InOurLayout):

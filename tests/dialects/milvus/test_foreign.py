@@ -95,7 +95,7 @@ def test_an_update_changes_what_it_names(client: Any, open_milvus: Open) -> None
 def test_fields_that_others_added_to_our_collection_stay(open_milvus: Open, file: str) -> None:
     from pymilvus import DataType, MilvusClient
 
-    from vecstore.dialects.milvus.layout import TAGS, row_of
+    from vecstore.dialects.milvus.layout import TAGS, FieldLayout
 
     client = MilvusClient(file)
     schema = client.create_schema(auto_id=False, enable_dynamic_field=False)
@@ -109,7 +109,7 @@ def test_fields_that_others_added_to_our_collection_stay(open_milvus: Open, file
     index = client.prepare_index_params()
     index.add_index("vector", index_type="FLAT", metric_type="COSINE")
     client.create_collection("widened", schema=schema, index_params=index)
-    mine = {**row_of("a", "text", {"n": 1}), "vector": [1.0, 0.0], "owner": "them"}
+    mine = {**FieldLayout().write("a", "text", {"n": 1}), "vector": [1.0, 0.0], "owner": "them"}
     client.insert("widened", [mine])
     store = open_milvus("widened")
     assert store.update_metadata(filter="n == 1", set={"n": 2}) == 1

@@ -13,7 +13,7 @@ from tests.dialects.conformance.test_milvus import ORDERINGS, misread, unreachab
 from tests.store.choices import AWAITED, OF_THE_DIALECT
 from vecstore import Expression, VectorStore
 from vecstore.dialects.milvus import Milvus
-from vecstore.dialects.milvus.layout import TAGS, row_of
+from vecstore.dialects.milvus.layout import TAGS, FieldLayout
 from vecstore.dialects.milvus.store import MilvusStore
 from vecstore.testing import (
     AsyncStoreSuite,
@@ -47,7 +47,10 @@ class OnMilvus:
         if kind not in damaged:
             return False  # the other fields have a type, and cannot be null
         assert isinstance(store, MilvusStore)
-        row = {**row_of("damaged", "", {"n": -1}), "vector": vector_of("damaged").tolist()}
+        row = {
+            **FieldLayout().write("damaged", "", {"n": -1}),
+            "vector": vector_of("damaged").tolist(),
+        }
         store.native.upsert(store._plan.name, [{**row, "metadata": damaged[kind]}])
         return True
 

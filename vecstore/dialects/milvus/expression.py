@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from vecstore.dialects.milvus.layout import ID, MISREAD, stored_id
+from vecstore.dialects.milvus.layout import ID, MISREAD
 from vecstore.filter.values import Scalar
 
 ADDRESSABLE: Final = re.compile(rf'(?:(?!\]\[|{MISREAD.pattern})[^"\\\x00-\x1f])+')
@@ -60,21 +60,11 @@ def encode_path(field: str, path: tuple[str, ...]) -> str:
     return field + "".join([f'["{segment}"]' for segment in path])
 
 
-def ids_filter(document_ids: Iterable[str], field: str = ID) -> str:
-    r"""The expression for the documents of some ids.
-
-    The client's own ``get(ids=...)`` and ``delete(ids=...)`` put ids into an expression without
-    escaping them.
-
-    Example:
-        >>> print(ids_filter(["it's", 'x"] or id != "']))
-        id in ["it's", "x\"] or id != \""]
-    """
-    return keys_filter(map(stored_id, document_ids), field)
-
-
 def keys_filter(keys: Iterable[str | int], field: str = ID) -> str:
     """The expression for the rows of some primary keys.
+
+    The client's own ``get(ids=...)`` and ``delete(ids=...)`` put keys into an expression without
+    escaping them.
 
     Example:
         >>> keys_filter([7, -1], "pk")

@@ -141,17 +141,3 @@ class FieldLayout:
         """Id, text and metadata of the document that a row holds."""
         document_id, metadata = self.parts(row)
         return document_id, row.get(self.text) or "", dict(metadata or {})
-
-
-OWN: Final = FieldLayout()
-"""How our own store lays documents out."""
-
-
-def row_of(document_id: str, text: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that hold a document in our own layout, its vector aside."""
-    return OWN.write(document_id, text, metadata)
-
-
-def read_row(row: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
-    """Id, text and metadata of the document that a row of our own layout holds."""
-    return OWN.read(row)

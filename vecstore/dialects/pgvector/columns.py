@@ -67,8 +67,6 @@ _TYPES: Final[dict[str, _Type]] = {
         "CASE WHEN jsonb_typeof({value}) = 'array' AND {value} <> '[]' THEN {value} END",
     ),
 }
-
-COLUMN_TYPES: Final = tuple(_TYPES)
 """The types a key can be declared with."""
 
 

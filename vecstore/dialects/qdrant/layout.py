@@ -135,21 +135,6 @@ LANGCHAIN: Final = PayloadLayout(id=None, text="page_content", metadata="metadat
 """Collections that LangChain's Qdrant store wrote."""
 
 
-def payload_of(document_id: str, text: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """The payload that holds a document."""
-    return {ID: document_id, TEXT: text, METADATA: metadata}
-
-
-def read_payload(payload: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
-    """Id, text and metadata of the document that a payload holds.
-
-    Example:
-        >>> read_payload(payload_of("a", "Hello", {"n": 1.0}))
-        ('a', 'Hello', {'n': 1.0})
-    """
-    return payload[ID], payload[TEXT], dict(payload[METADATA])
-
-
 def as_path(key: str | tuple[str, ...]) -> tuple[str, ...]:
     """A key of an option as a path; a text is read as in a filter.
 

@@ -15,7 +15,7 @@ from psycopg.types.json import Jsonb
 from benchmarks.timing import duration, show
 from vecstore import Document, open_store
 from vecstore.dialects.pgvector.layout import encode_json
-from vecstore.dialects.pgvector.wire import to_wire
+from vecstore.dialects.pgvector.rows import to_wire
 
 DOCUMENTS = 100_000
 DIMENSION = 384

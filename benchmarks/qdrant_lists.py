@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.timing import duration, interleaved, show
 from vecstore import Document, Expression, F
 from vecstore.dialects.qdrant import Qdrant
-from vecstore.dialects.qdrant.models import filter_model
+from vecstore.dialects.qdrant.points import filter_model
 from vecstore.dialects.qdrant.store import QdrantStore
 
 ROWS = 3_000

@@ -46,12 +46,13 @@ __getattr__, __dir__, __all__ = door(
         ),
         "vecstore.store.base": "CommonOptions VectorStore",
         "vecstore.store.capabilities": "Metric OnConflict StoreCapabilities",
+        "vecstore.store.drivers": "Secrets misfit refused",
         "vecstore.store.foreign": "ForeignRecordWarning ForeignRecords fault_of",
         "vecstore.store.limits": (
             "LONGEST_IN_FLOAT16 LONGEST_IN_FLOAT32 SHORTEST_IN_FLOAT16 SHORTEST_IN_FLOAT32"
         ),
-        "vecstore.store.ranking": "top_with_ties",
-        "vecstore.store.url": "StoreURL",
+        "vecstore.store.ranking": "filled top_with_ties",
+        "vecstore.store.url": "StoreURL flag",
         "vecstore.vectors": "Matrix Vector",
     },
 )

@@ -61,6 +61,9 @@ from vecstore.store.base import VectorStore as VectorStore
 from vecstore.store.capabilities import Metric as Metric
 from vecstore.store.capabilities import OnConflict as OnConflict
 from vecstore.store.capabilities import StoreCapabilities as StoreCapabilities
+from vecstore.store.drivers import Secrets as Secrets
+from vecstore.store.drivers import misfit as misfit
+from vecstore.store.drivers import refused as refused
 from vecstore.store.foreign import ForeignRecords as ForeignRecords
 from vecstore.store.foreign import ForeignRecordWarning as ForeignRecordWarning
 from vecstore.store.foreign import fault_of as fault_of
@@ -68,7 +71,9 @@ from vecstore.store.limits import LONGEST_IN_FLOAT16 as LONGEST_IN_FLOAT16
 from vecstore.store.limits import LONGEST_IN_FLOAT32 as LONGEST_IN_FLOAT32
 from vecstore.store.limits import SHORTEST_IN_FLOAT16 as SHORTEST_IN_FLOAT16
 from vecstore.store.limits import SHORTEST_IN_FLOAT32 as SHORTEST_IN_FLOAT32
+from vecstore.store.ranking import filled as filled
 from vecstore.store.ranking import top_with_ties as top_with_ties
 from vecstore.store.url import StoreURL as StoreURL
+from vecstore.store.url import flag as flag
 from vecstore.vectors import Matrix as Matrix
 from vecstore.vectors import Vector as Vector

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import numpy as np
@@ -97,6 +97,65 @@ def _rows_by_square(matrix: Matrix, chosen: Callable[[Any], Any]) -> list[int]:
     with np.errstate(all="ignore"):
         found: list[int] = np.flatnonzero(chosen(np.vecdot(matrix, matrix))).tolist()
     return found
+
+
+class LengthLimits:
+    """The lengths that a store declares, checked on vectors before anything is written or asked.
+
+    Args:
+        name: What the store is called.
+        shortest: From which length on its engine compares exactly, or None.
+        longest: Up to which length it does, or None.
+
+    Example:
+        >>> limits = LengthLimits("a store", None, 100.0)
+        >>> [(row, fault)] = limits.faults(np.array([[3, 4], [300, 400]], np.float32))
+        >>> row, fault.partition(",")[0]
+        (1, 'has a length of 500')
+    """
+
+    def __init__(self, name: str, shortest: float | None, longest: float | None) -> None:
+        self._name = name
+        self._low = shortest
+        self._high = longest
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit at all."""
+        return self._low is not None or self._high is not None
+
+    def faults(self, matrix: Matrix) -> Iterator[tuple[int, str]]:
+        """The rows past a limit, and what is wrong with them; a row of zeros has no length."""
+        if not self.limited:
+            return
+        # In float64 no square of a float32 overflows, and none but 0 becomes 0.
+        wide = matrix.astype(np.float64)
+        lengths = np.sqrt(np.vecdot(wide, wide))
+        low, high = self._low or 0.0, self._high or np.inf
+        for row in np.flatnonzero((lengths > high) | ((lengths < low) & (lengths > 0.0))).tolist():
+            bound = (
+                f"up to {high:g} (max_vector_length)"
+                if lengths[row] > high
+                else f"{low:g} and more (min_vector_length)"
+            )
+            yield (
+                row,
+                f"has a length of {lengths[row]:.4g}, and {self._name} compares vectors of "
+                f"{bound}; scale the vectors",
+            )
+
+
+def of_length_one(vector: Vector) -> Vector:
+    """A vector of the same direction, worked out in float64.
+
+    Example:
+        >>> of_length_one(np.array([3e30, 4e30], np.float32)).round(3).tolist()
+        [0.6000000238418579, 0.800000011920929]
+    """
+    wide = vector.astype(np.float64)
+    result: Vector = (wide / np.sqrt(np.vecdot(wide, wide))).astype(np.float32)
+    result.flags.writeable = False
+    return result
 
 
 def _float32(value: Any) -> NDArray[np.float32]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from vecstore import DocumentError, ForeignRecordWarning, SchemaMismatchError, SimpleVectorStore
 from vecstore.document import stored_document
 from vecstore.store.foreign import ForeignRecords, fault_of
-from vecstore.store.ranking import ranked
+from vecstore.store.ranking import filled, ranked
 
 
 @pytest.mark.parametrize(
@@ -45,6 +46,30 @@ def test_where_warnings_are_errors_the_schema_does_not_match() -> None:
         warnings.simplefilter("error")
         with pytest.raises(SchemaMismatchError, match="it has no id"):
             ForeignRecords("the table docs").leave_out(7, "it has no id")
+
+
+@pytest.mark.parametrize(
+    ("count", "most", "asked", "found"),
+    [
+        (2, 100, [2, 6], [4, 5]),  # four strangers come first
+        (1, 3, [1, 3], []),
+        (9, 100, [9, 17], [4, 5, 6, 7, 8, 9]),
+    ],
+)
+def test_a_search_fills_up_with_the_next_documents(
+    count: int, most: int, asked: list[int], found: list[int]
+) -> None:
+    sizes: list[int] = []
+
+    def ask(size: int) -> list[int]:
+        sizes.append(size)
+        return list(range(10))[:size]
+
+    def read(records: Sequence[int]) -> list[int]:
+        return [record for record in records if record >= 4]
+
+    assert filled(ask, read, count, most) == found
+    assert sizes == asked
 
 
 def test_a_score_past_the_range_does_not_make_documents_of_others_fail() -> None:

@@ -23,7 +23,7 @@ from vecstore import (
     plugins,
 )
 from vecstore.installing import install_line
-from vecstore.store.url import store_class, store_schemes
+from vecstore.store.url import flag, store_class, store_schemes
 
 DOCUMENT = Document("x", {"n": 1}, id="x", embedding=[1, 2])
 
@@ -456,3 +456,37 @@ def test_a_store_without_addresses() -> None:
 
     with pytest.raises(ConfigurationError, match="MinimalStore cannot be opened by a URL"):
         MinimalStore.from_url(StoreURL.read("x1:"))
+
+
+# --- what addresses of servers share ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("url", "server"),
+    [
+        ("qdrant://host/docs", "http://host:6333"),
+        ("qdrant://host:7000/docs", "http://host:7000"),
+        ("qdrant+https://host/docs", "https://host:443"),
+        ("milvus+https://[::1]:7000/docs", "https://[::1]:7000"),
+    ],
+)
+def test_the_server_of_an_address(url: str, server: str) -> None:
+    assert StoreURL.read(url).server(6333) == server
+
+
+def test_the_collection_is_an_option_or_the_path_of_a_server() -> None:
+    assert StoreURL.read("qdrant://host/docs").collection(None, 6333) == "docs"
+    assert StoreURL.read("qdrant://host/docs").collection("others", 6333) == "others"
+    assert StoreURL.read("qdrant:///folder").collection("docs", 6333) == "docs"
+    with pytest.raises(ConfigurationError, match=r"name the collection: qdrant://host:6333/docs"):
+        StoreURL.read("qdrant+https://host").collection(None, 6333)
+    with pytest.raises(ConfigurationError, match="name the collection"):
+        StoreURL.read("qdrant:///folder").collection(None, 6333)
+
+
+def test_options_that_are_true_or_false() -> None:
+    assert [flag(text) for text in ("true", "Yes", "1", "FALSE", "no", "0")] == [True] * 3 + [
+        False
+    ] * 3
+    with pytest.raises(ValueError, match="maybe"):
+        flag("maybe")

@@ -30,7 +30,7 @@ from vecstore.store.backend import (
     repeated_error,
 )
 from vecstore.store.capabilities import OnError
-from vecstore.store.limits import LengthLimits, RecordLimits
+from vecstore.store.limits import RecordLimits
 from vecstore.store.scope import Scope
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Adding:
         self._store = store
         self._call = call
         self._limits = RecordLimits(store.name, store.capabilities)
-        self._lengths = LengthLimits(store.name, store.capabilities)
+        self._lengths = store._lengths
         self._schema = store.schema
         self._expected = store.dimension
         self._scope = None if call.within is None else Scope(call.within)

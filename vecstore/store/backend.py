@@ -10,11 +10,12 @@ float32 and of the right length, and what ``capabilities`` excludes has been ref
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from vecstore.document import Document, shown_id
+from vecstore.embedding import check_dimension
 from vecstore.errors import (
     ConfigurationError,
     DuplicateDocumentError,
@@ -57,6 +58,28 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def check_dimension(self, dimension: int | None) -> None:
+        """Refuse vectors of another length than the store's, None for one that has none yet.
+
+        Raises:
+            DimensionMismatchError: Naming both and the usual cause.
+        """
+        check_dimension(self.vectors.shape[1], dimension, f"document {self.ids[0]!r}")
+
+    def free_rows(self, stored: Container[str]) -> Sequence[int]:
+        """The rows to be written where some of the ids are stored already.
+
+        Raises:
+            DuplicateDocumentError: With ``"error"``, for those that are.
+        """
+        rows = range(len(self))
+        if self.on_conflict == "replace":
+            return rows
+        free = [row for row in rows if self.ids[row] not in stored]
+        if self.on_conflict == "error" and len(free) < len(rows):
+            raise duplicates_error([id for id in self.ids if id in stored])
+        return free
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

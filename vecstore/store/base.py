@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
@@ -48,10 +49,8 @@ from vecstore.store.arguments import SearchRequest, read_filter
 from vecstore.store.backend import id_parts
 from vecstore.store.capabilities import Metric, OnConflict, OnError, StoreCapabilities
 from vecstore.store.guard import GuardedHooks
-from vecstore.store.limits import LengthLimits, of_length_one
 from vecstore.store.observing import (
     Observer,
-    is_observed,
     observed,
     observed_embedding,
     read_observers,
@@ -77,7 +76,7 @@ if TYPE_CHECKING:
     from vecstore.schema import Schema
     from vecstore.store.aio import AsyncVectorStore
     from vecstore.store.url import StoreURL
-    from vecstore.vectors import Matrix, Vector
+    from vecstore.vectors import LengthLimits, Matrix, Vector
 
 Result = TypeVar("Result")
 
@@ -565,13 +564,22 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
 
     def _execute(self, call: Call[Result]) -> Result:
         """Run one operation. Every public method ends here, and nothing else calls a hook."""
-        if is_observed(self._root._listeners):
+        if self._root._is_observed():
             return observed(self, call, partial(self._run, call))
         return self._run(call)
 
     def _run(self, call: Call[Result]) -> Result:
         self._check_open()
         return call.run(self)
+
+    def _is_observed(self) -> bool:
+        """Whether somebody may be listening; without, a call pays for nothing else."""
+        modules = sys.modules
+        return (
+            bool(self._listeners)
+            or "opentelemetry.trace" in modules
+            or "opentelemetry.metrics" in modules
+        )
 
     @property
     def _root(self) -> VectorStore:
@@ -618,14 +626,14 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         """The vectors of a batch; the only way to the embedder besides :meth:`_embed_queries`."""
         assert self._bound_embedder is not None
         work = partial(self._bound_embedder.documents, documents, dimension)
-        if is_observed(self._listeners):
+        if self._is_observed():
             return observed_embedding(self, len(documents), work)
         return work()
 
     def _embed_queries(self, queries: list[str]) -> list[Vector]:
         assert self._bound_embedder is not None
         work = partial(self._bound_embedder.queries, queries)
-        observing = is_observed(self._listeners)
+        observing = self._is_observed()
         vectors = observed_embedding(self, len(queries), work) if observing else work()
         for vector in vectors:
             self._check_query(vector, EmbeddingError)
@@ -634,23 +642,29 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
     def _probe(self, vector: Vector) -> Vector:
         """A query's vector as the engine gets it: under cosine only its direction counts."""
         if self.metric == "cosine" and any(self._lengths.faults(vector[None, :])):
+            from vecstore.vectors import of_length_one
+
             return of_length_one(vector)
         return vector
 
     def _check_query(self, vector: Any, error: type[Exception]) -> None:
-        check_dimension(len(vector), self.dimension, "the query")
-        if self.metric == "cosine" and not vector.any():
+        if len(vector) != self.dimension:
+            check_dimension(len(vector), self.dimension, "the query")
+        if self.metric != "cosine":
+            for _, fault in self._lengths.faults(vector[None, :]):
+                raise error(f"the query vector {fault}")
+        elif not vector.any():
             raise error(
                 "the query vector is all zeros: cosine similarity compares directions, and it has "
                 "none"
             )
-        if self.metric != "cosine":
-            for _, fault in self._lengths.faults(vector[None, :]):
-                raise error(f"the query vector {fault}")
 
     @property
     def _lengths(self) -> LengthLimits:
-        return LengthLimits(self.name, self.capabilities)
+        from vecstore.vectors import LengthLimits
+
+        limits = self.capabilities
+        return LengthLimits(self.name, limits.min_vector_length, limits.max_vector_length)
 
     def _check_dimension_limit(self, dimension: int | None) -> None:
         limit = self.capabilities.max_dimension

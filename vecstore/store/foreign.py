@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from vecstore.errors import SchemaMismatchError
@@ -26,14 +27,13 @@ class ForeignRecordWarning(UserWarning):
     """A call left out a record that is no document of the store's layout."""
 
 
+@dataclass(slots=True)
 class ForeignRecords:
     """The records that one call leaves out; it warns of the first.
 
     Args:
         place: What holds the records, such as ``"the collection 'docs'"``.
-
-    Attributes:
-        count: How many were left out.
+        count: How many were left out so far.
 
     Example:
         >>> foreign = ForeignRecords("the table docs")
@@ -41,11 +41,8 @@ class ForeignRecords:
         0
     """
 
-    __slots__ = ("_place", "count")
-
-    def __init__(self, place: str) -> None:
-        self._place = place
-        self.count = 0
+    place: str
+    count: int = 0
 
     def leave_out(self, record: object, reason: str) -> None:
         """Note a record that is no document.
@@ -61,7 +58,7 @@ class ForeignRecords:
         if self.count > 1:
             return
         message = (
-            f"{self._place} holds a record that is no document of this store's layout and is left "
+            f"{self.place} holds a record that is no document of this store's layout and is left "
             f"out, {record!r}: {reason}; put it right or delete it"
         )
         try:

@@ -10,17 +10,16 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from vecstore.document import shown_id
 from vecstore.errors import DocumentError
 from vecstore.filter.text import key_text
-from vecstore.store.capabilities import StoreCapabilities
+from vecstore.store.capabilities import IdCharset, StoreCapabilities
 
 if TYPE_CHECKING:
     from vecstore.store.adding import Prepared
-    from vecstore.vectors import Matrix, Vector
 
 SHORTEST_IN_FLOAT32 = 1e-15
 """Of vectors of this length and more float32 adds up squares, and products, with all its digits."""
@@ -33,70 +32,6 @@ SHORTEST_IN_FLOAT16 = 1e-3
 
 LONGEST_IN_FLOAT16 = 65_504.0
 """The largest number of 16 bits."""
-
-
-class LengthLimits:
-    """The lengths that a store declares, checked on vectors before anything is written or asked.
-
-    Args:
-        name: What the store is called.
-        capabilities: Of the store.
-
-    Example:
-        >>> import numpy as np
-        >>> limits = LengthLimits("a store", StoreCapabilities(max_vector_length=100.0))
-        >>> [(row, fault)] = limits.faults(np.array([[3, 4], [300, 400]], np.float32))
-        >>> row, fault.partition(",")[0]
-        (1, 'has a length of 500')
-    """
-
-    def __init__(self, name: str, capabilities: StoreCapabilities) -> None:
-        self._name = name
-        self._low = capabilities.min_vector_length
-        self._high = capabilities.max_vector_length
-
-    @property
-    def limited(self) -> bool:
-        """Whether there is a limit at all."""
-        return self._low is not None or self._high is not None
-
-    def faults(self, matrix: Matrix) -> Iterator[tuple[int, str]]:
-        """The rows past a limit, and what is wrong with them; a row of zeros has no length."""
-        if not self.limited:
-            return
-        import numpy as np
-
-        # In float64 no square of a float32 overflows, and none but 0 becomes 0.
-        wide = matrix.astype(np.float64)
-        lengths = np.sqrt(np.vecdot(wide, wide))
-        low, high = self._low or 0.0, self._high or np.inf
-        for row in np.flatnonzero((lengths > high) | ((lengths < low) & (lengths > 0.0))).tolist():
-            bound = (
-                f"up to {high:g} (max_vector_length)"
-                if lengths[row] > high
-                else f"{low:g} and more (min_vector_length)"
-            )
-            yield (
-                row,
-                f"has a length of {lengths[row]:.4g}, and {self._name} compares vectors of "
-                f"{bound}; scale the vectors",
-            )
-
-
-def of_length_one(vector: Vector) -> Vector:
-    """A vector of the same direction, worked out in float64.
-
-    Example:
-        >>> import numpy as np
-        >>> of_length_one(np.array([3e30, 4e30], np.float32)).round(3).tolist()
-        [0.6000000238418579, 0.800000011920929]
-    """
-    import numpy as np
-
-    wide = vector.astype(np.float64)
-    result: Vector = (wide / np.sqrt(np.vecdot(wide, wide))).astype(np.float32)
-    result.flags.writeable = False
-    return result
 
 
 class RecordLimits:
@@ -151,7 +86,7 @@ class RecordLimits:
                 document_id=item.id,
             )
         charset = self._capabilities.id_charset
-        if charset != "any" and not _ID_TESTS[charset](item.id):
+        if not is_in_charset(item.id, charset):
             raise DocumentError(
                 f"the id {shown_id(item.id)} is not {_ID_WORDS[charset]}, which the ids of this "
                 f"{self._name} store are (id_charset)",
@@ -235,22 +170,26 @@ def _is_integer(id: str) -> bool:
     return bool(re.fullmatch(r"0|-?[1-9][0-9]{0,18}", id)) and -(2**63) <= int(id) < 2**63
 
 
-def is_uuid_or_number(id: str) -> bool:
-    """Whether an id is a UUID in its canonical form, or an unsigned number of 64 bits.
-
-    Example:
-        >>> [is_uuid_or_number(id) for id in ("7", "07", "18446744073709551616")]
-        [True, False, False]
-    """
+def _is_uuid_or_number(id: str) -> bool:
     number = re.fullmatch(r"0|[1-9][0-9]{0,19}", id)
     return int(id) < 2**64 if number else _is_uuid(id)
+
+
+def is_in_charset(id: str, charset: IdCharset) -> bool:
+    """Whether a store whose ids are of that kind can have such an id.
+
+    Example:
+        >>> [is_in_charset(id, "uuid_or_number") for id in ("7", "07", "18446744073709551616")]
+        [True, False, False]
+    """
+    return charset == "any" or _ID_TESTS[charset](id)
 
 
 _ID_TESTS: dict[str, Callable[[str], bool]] = {
     "ascii": str.isascii,
     "uuid": _is_uuid,
     "integer": _is_integer,
-    "uuid_or_number": is_uuid_or_number,
+    "uuid_or_number": _is_uuid_or_number,
 }
 
 

@@ -249,12 +249,6 @@ class _Operation:
             listener.end(state, duration, error)
 
 
-def is_observed(listeners: Sequence[Listener]) -> bool:
-    """Whether it is worth asking :func:`observed`: somebody may be listening."""
-    modules = sys.modules
-    return bool(listeners) or "opentelemetry.trace" in modules or "opentelemetry.metrics" in modules
-
-
 def observed(store: VectorStore, call: Call[Result], run: Callable[[], Result]) -> Result:
     """Run an operation, and tell of it."""
     root = store._root

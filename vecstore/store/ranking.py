@@ -1,4 +1,4 @@
-"""What the scores of a search mean, whatever engine worked them out: range, threshold, order.
+"""What the results of a search mean, whatever engine found them: scores, threshold, order, number.
 
 Engines add up float32 numbers in different orders, so that the cosine of a vector with itself
 comes out as 0.99999994 on one and as 1.0000001 on another. Measured on every engine, with up to
@@ -9,10 +9,14 @@ therefore has a slack of one millionth, the same on every store.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 from vecstore.document import Document, with_score
 from vecstore.store.capabilities import Metric
+
+Record = TypeVar("Record")
+Found = TypeVar("Found")
 
 THRESHOLD_SLACK = 1e-6
 """How far below the threshold a score still reaches it: under cosine this much, under dot and
@@ -121,3 +125,27 @@ def top_with_ties(
         if len(found) < size or size == limit or found[-1].score != found[count - 1].score:
             return found[:count]
         size = min(2 * size, limit)
+
+
+def filled(
+    ask: Callable[[int], Sequence[Record]],
+    read: Callable[[Sequence[Record]], list[Found]],
+    count: int,
+    most: int,
+) -> list[Found]:
+    """That many documents, of a question that records of others may answer.
+
+    Args:
+        ask: Answers with the first so many records.
+        read: The documents that these hold.
+        count: How many are wanted.
+        most: The most that can be asked for.
+    """
+    size = count
+    while True:
+        records = ask(size)
+        found = read(records)
+        if len(found) >= count or len(records) < size or size >= most:
+            return found[:count]
+        # Records that hold no document took the place of some that do.
+        size = min(most, count + 2 * (len(records) - len(found)))

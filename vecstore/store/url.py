@@ -181,6 +181,37 @@ class StoreURL:
             return self.path[1:]
         return self.path or None
 
+    def server(self, port: int) -> str:
+        """The address of the HTTP server that this is, with the port it has when none is told.
+
+        A scheme that ends with ``+https`` is served by HTTPS, by itself on port 443.
+
+        Example:
+            >>> StoreURL.read("qdrant+https://[::1]/docs").server(6333)
+            'https://[::1]:443'
+        """
+        secure = self.scheme.endswith("+https")
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http{'s' if secure else ''}://{host}:{self.port or (443 if secure else port)}"
+
+    def collection(self, given: str | None, port: int) -> str:
+        """The collection that an option names, or else the path on a server.
+
+        Args:
+            given: The option, or None.
+            port: For an example.
+
+        Raises:
+            ConfigurationError: If neither does.
+        """
+        collection = given or (self.path.strip("/") if self.host else "")
+        if not collection:
+            scheme = self.scheme.partition("+")[0]
+            raise ConfigurationError(
+                f"{self}: name the collection: {scheme}://host:{port}/docs, or ?collection=docs"
+            )
+        return collection
+
     def options(
         self, known: Mapping[str, OptionReader | None], given: Mapping[str, Any]
     ) -> dict[str, Any]:
@@ -243,6 +274,22 @@ class StoreURL:
     def _shown(self) -> str:
         """The address as errors tell it."""
         return f"{self.scheme}:" if self._may_hide_password() else str(self)
+
+
+def flag(text: str) -> bool:
+    """An option of an address that is True or False.
+
+    Example:
+        >>> flag("true"), flag("no")
+        (True, False)
+    """
+    word = text.lower()
+    if word not in _FLAGS:
+        raise ValueError(text)
+    return _FLAGS[word]
+
+
+_FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
 def _host(netloc: str, hostname: str | None) -> str:

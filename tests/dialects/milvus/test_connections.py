@@ -24,6 +24,7 @@ from vecstore import (
 )
 from vecstore.dialects.milvus.store import MilvusStore
 from vecstore.installing import install_line
+from vecstore.store.drivers import Secrets
 
 Open = Callable[..., MilvusStore]
 SECRET = "hunter2-pässword"
@@ -191,7 +192,7 @@ class TestAddresses:
 
     def test_secrets_in_errors_of_the_engine(self, open_milvus: Open) -> None:
         store = open_milvus(dimension=2)
-        store._call._secrets = [SECRET]
+        store._call._secrets = Secrets([SECRET])
         assert SECRET not in repr(store)
 
         def fail(client: object) -> None:

@@ -371,7 +371,7 @@ class TestForks:
         inside, leave = threading.Event(), threading.Event()
 
         def hold() -> None:
-            with store._call.exclusive():
+            with store._call.exclusive:
                 inside.set()
                 leave.wait()
 

@@ -10,7 +10,7 @@ import pytest
 from vecstore import Document, Expression, F, Key, Op, Value
 from vecstore.dialects.qdrant import Qdrant
 from vecstore.dialects.qdrant.local import LocalQdrant, OneOfNumbers, OneOfTexts, looks_up
-from vecstore.dialects.qdrant.models import filter_model
+from vecstore.dialects.qdrant.points import filter_model
 from vecstore.dialects.qdrant.store import QdrantStore
 
 

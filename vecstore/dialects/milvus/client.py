@@ -10,14 +10,8 @@ from typing import Any, Final, TypeVar
 
 from vecstore.dialects.milvus.engine import LITE_TIMEOUT, LiteEngine, lite_engines
 from vecstore.dialects.milvus.threads import CallThreads, Overdue
-from vecstore.errors import (
-    BackendError,
-    BackendNotInstalledError,
-    ConfigurationError,
-    StoreClosedError,
-    VecstoreError,
-)
-from vecstore.installing import install_line
+from vecstore.errors import BackendError, ConfigurationError, StoreClosedError, VecstoreError
+from vecstore.store.drivers import Secrets, has_passing_grpc_code, not_installed, refused
 
 Result = TypeVar("Result")
 
@@ -25,7 +19,6 @@ TIMEOUT: Final = 60.0
 """Seconds for one call to a server; without a bound the client would try again for hours."""
 
 _RATE_LIMIT = 8
-_RETRYABLE_GRPC = frozenset({"UNAVAILABLE", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED", "ABORTED"})
 _LITE = "milvus_lite"
 # A call of the client is a few requests, each with the time of one.
 _REQUESTS = 3
@@ -47,6 +40,7 @@ class Calls:
     Attributes:
         client: The ``MilvusClient``.
         lite: Whether it is milvus-lite that answers.
+        exclusive: A context in which nobody else of this process calls the same milvus-lite.
         timeout: What the client is told; None with milvus-lite, whose calls end when they end.
 
     Raises:
@@ -61,7 +55,7 @@ class Calls:
         try:
             from pymilvus import MilvusClient
         except ImportError as error:
-            raise _not_installed("milvus", "the Milvus store needs pymilvus", error) from error
+            raise not_installed("the Milvus store needs pymilvus", "milvus", error) from error
         if client is not None and not isinstance(client, MilvusClient):
             raise ConfigurationError(f"client is a MilvusClient, not a {type(client).__name__}")
         if (client is None) == (uri is None):
@@ -69,12 +63,13 @@ class Calls:
                 "give the Milvus store either an address or a client: uri='http://localhost:19530'"
                 ", uri='docs.db' for a milvus-lite file, or client=MilvusClient(...)"
             )
-        self._secrets = _secrets(token)
+        password = (token or "").partition(":")[2]
+        self._secrets = Secrets([token, password])
         self._own = client is None
         self._engine: LiteEngine | None = None
-        self._lock: Any = nullcontext()
         self._threads = CallThreads(single=False)
         self._pid = os.getpid()
+        self.exclusive: Any = nullcontext()
         self._options: dict[str, Any] = {"token": token or "", "db_name": database}
         self._uri = uri
         self.client: Any = client
@@ -84,7 +79,9 @@ class Calls:
         try:
             if uri is not None:
                 self._connect(uri)
-            version = str(self("open", lambda client: client.get_server_version(**self._limit())))
+            version = str(
+                self("open", lambda client: client.get_server_version(timeout=self.timeout))
+            )
             if version.startswith(_LITE):
                 # A request that ran out of time would go on in the engine beside the next one.
                 self.timeout = None
@@ -117,16 +114,11 @@ class Calls:
                 return call(self.client)
             except Exception as error:
                 if _may_have_broken(error):
-                    engine.fault = self._redacted(_told(error))
+                    engine.fault = self._secrets.redacted(_told(error))
                 raise
 
-        with self.translating(operation), self._lock:
+        with self._translating(operation), self.exclusive:
             return self._threads.run(work, self._deadline)
-
-    @property
-    def exclusive(self) -> Any:
-        """A context in which nobody else of this process calls the same milvus-lite."""
-        return self._lock
 
     def close(self) -> None:
         """Close the client if it is our own."""
@@ -134,7 +126,7 @@ class Calls:
             return
         client, engine = self.client, self._engine
         if self._own and client is not None:
-            with self.translating("close"), suppress(Overdue):
+            with self._translating("close"), suppress(Overdue):
                 self._threads.run(client.close, self._deadline)
         self._engine = None
         if engine is not None:
@@ -164,7 +156,7 @@ class Calls:
         self._threads = CallThreads(single=False)
         self._pid = os.getpid()
         self._engine = None
-        self._lock = nullcontext()
+        self.exclusive = nullcontext()
         self._connect(self._uri)
         if self.lite:  # one that another process has
             self._join()
@@ -177,9 +169,9 @@ class Calls:
                 import milvus_lite
             except ImportError as error:
                 reason = f"a Milvus file such as {Path(uri).name} needs milvus-lite"
-                raise _not_installed("milvus-embedded", reason, error) from error
+                raise not_installed(reason, "milvus-embedded", error) from error
             del milvus_lite
-            with self.translating("open"):
+            with self._translating("open"):
                 address = lite_engines.open(Path(uri).absolute())
             self._engine = lite_engines.join(address)
             self._threads.close()
@@ -190,7 +182,7 @@ class Calls:
         def connect() -> Any:
             return MilvusClient(uri, dedicated=True, **options)
 
-        with self.translating("open"):
+        with self._translating("open"):
             self.client = self._threads.run(connect, self._deadline)
 
     def _join(self) -> None:
@@ -199,53 +191,34 @@ class Calls:
             self._engine = lite_engines.join(self.client._config.address)
             self._threads.close()
             self._threads = self._engine.threads
-        self._lock = self._engine.lock
-
-    def _limit(self) -> dict[str, Any]:
-        return {"timeout": self.timeout}
+        self.exclusive = self._engine.lock
 
     @contextmanager
-    def translating(self, operation: str) -> Iterator[None]:
+    def _translating(self, operation: str) -> Iterator[None]:
         """Turn the client's errors into ours."""
         try:
             yield
         except VecstoreError:
             raise
         except Overdue:
-            name = "milvus-lite" if self.lite else "Milvus"
             raise BackendError(
-                f"{name} has not ended {operation} after {self._deadline:g} s (timeout); it may "
-                "still be at it, and other calls wait for that"
+                f"milvus-lite has not ended {operation} after {self._deadline:g} s (timeout); it "
+                "may still be at it, and other calls wait for that"
                 if self.lite
-                else f"{name} has not answered {operation} after {self._deadline:g} s",
+                else f"Milvus has not answered {operation} after {self._deadline:g} s",
                 operation=operation,
                 retryable=True,
             ) from None
         except Exception as error:
-            told = _told(error)
-            safe = self._redacted(f"{error!s}{error!r}") == f"{error!s}{error!r}"
-            raise BackendError(
-                f"Milvus refused {operation}: {self._redacted(told)}",
-                operation=operation,
+            failure = refused(
+                "Milvus",
+                operation,
+                error,
+                self._secrets,
                 retryable=_is_retryable(error),
-            ) from (error if safe else None)
-
-    def _redacted(self, text: str) -> str:
-        for secret in self._secrets:
-            text = text.replace(secret, "***")
-        return text
-
-
-def _secrets(token: str | None) -> list[str]:
-    """A token, and the password in it."""
-    if not token:
-        return []
-    password = token.partition(":")[2]
-    return [token, password] if password else [token]
-
-
-def _not_installed(extra: str, reason: str, error: ImportError) -> BackendNotInstalledError:
-    return BackendNotInstalledError(f"{reason}: {install_line(extra)}", name=error.name)
+                told=_told(error),
+            )
+            raise failure from self._secrets.safe_cause(error)
 
 
 def _told(error: Exception) -> str:
@@ -266,12 +239,11 @@ def _may_have_broken(error: Exception) -> bool:
 
 
 def _is_retryable(error: Exception) -> bool:
-    if getattr(error, "retriable", False):
-        return True
-    code = getattr(error, "code", None)
-    if callable(code):
-        code = code()
-    if code == _RATE_LIMIT or type(error).__name__ == "MilvusUnavailableException":
-        return True
-    # A server that cannot be reached when the store opens has no code but "unexpected".
-    return getattr(code, "name", "") in _RETRYABLE_GRPC or "connect" in str(error).lower()
+    return bool(
+        getattr(error, "retriable", False)
+        or getattr(error, "code", None) == _RATE_LIMIT
+        or type(error).__name__ == "MilvusUnavailableException"
+        or has_passing_grpc_code(error)
+        # A server that cannot be reached when the store opens has no code but "unexpected".
+        or "connect" in str(error).lower()
+    )

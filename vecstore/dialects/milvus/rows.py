@@ -10,7 +10,6 @@ from vecstore.dialects.milvus.client import Calls
 from vecstore.dialects.milvus.expression import encode_literal, keys_filter
 from vecstore.dialects.milvus.filters import RowFilter
 from vecstore.dialects.milvus.layout import (
-    MAX_INTEGER,
     MAX_METADATA_BYTES,
     MIN_INTEGER,
     MISREAD,
@@ -19,10 +18,15 @@ from vecstore.dialects.milvus.layout import (
 from vecstore.document import Document, stored_document
 from vecstore.errors import BackendError
 from vecstore.filter.convert import Compiled
+from vecstore.store.collection import BATCH
 from vecstore.store.foreign import ForeignRecords, fault_of
+from vecstore.store.limits import is_in_charset
 
 MAX_REQUEST_BYTES: Final = 48 * 2**20
 """Of one write: a server takes 64 MiB."""
+
+Fields = bool | list[str]
+"""Fields by name, or all that hold a document: True for those with its vector."""
 
 _READING = frozenset({"get", "scan"})
 _DECIDING = "Strong"
@@ -59,8 +63,11 @@ class Rows:
 
     def keys(self, ids: Iterable[str]) -> dict[str | int, str]:
         """The ids by the primary keys of their rows; without those that no row can have."""
-        possible = self.layout.exact or (is_integer if self.layout.number else is_findable)
-        return {self.layout.key(id): id for id in ids if possible is True or possible(id)}
+        if self.layout.number:
+            ids = [id for id in ids if is_in_charset(id, "integer")]
+        elif not self.layout.exact:
+            ids = filter(is_findable, ids)
+        return {self.layout.key(id): id for id in ids}
 
     def condition(self, ids: Iterable[str], filter: Any) -> str | None:
         """The expression for rows with one of the ids that match; None if there can be none."""
@@ -70,12 +77,19 @@ class Rows:
         wanted = keys_filter(keys, self.layout.id)
         return wanted if filter is None else f"({wanted}) and ({as_text(filter)})"
 
+    def fields(self, fields: Fields) -> list[str]:
+        """The fields to ask for."""
+        if not isinstance(fields, bool):
+            return fields
+        return [*self.layout.read_fields, *([self.layout.vector] if fields else [])]
+
     # --- reading -----------------------------------------------------------------------------
 
     def selected(
-        self, operation: str, ids: Iterable[str], filter: Any, fields: list[str]
+        self, operation: str, ids: Iterable[str], filter: Any, fields: Fields
     ) -> list[dict[str, Any]]:
         """All rows with one of the ids that match."""
+        fields = self.fields(fields)
         if filter is not None and self.call.lite:
             # By keys alone it looks rows up; with more to ask it would look at every one.
             condition = self.condition(ids, None)
@@ -104,12 +118,10 @@ class Rows:
             for row in page
         ]
 
-    def pages(
-        self, operation: str, filter: Any, fields: list[str], size: int
-    ) -> Iterator[list[Any]]:
+    def pages(self, operation: str, filter: Any, fields: Fields, size: int) -> Iterator[list[Any]]:
         """All rows that match, page by page, no row twice."""
         pages = self._pages_of_file if self.call.lite else self._pages_of_server
-        return pages(operation, filter, fields, size)
+        return pages(operation, filter, self.fields(fields), min(size, BATCH))
 
     def count(self, operation: str, filter: Any) -> int:
         """How many rows match."""
@@ -318,11 +330,3 @@ def as_text(filter: Compiled | None) -> str:
 def is_findable(id: str) -> bool:
     """Whether a server reads an id in an expression as it stands there."""
     return not MISREAD.search(id)
-
-
-def is_integer(id: str) -> bool:
-    """Whether an id is the canonical form of an INT64."""
-    try:
-        return str(int(id)) == id and MIN_INTEGER <= int(id) <= MAX_INTEGER
-    except ValueError:
-        return False

@@ -19,6 +19,7 @@ from vecstore.dialects.milvus.layout import (
 )
 from vecstore.errors import ConfigurationError, SchemaMismatchError
 from vecstore.store.capabilities import Metric
+from vecstore.store.drivers import misfit
 
 METRICS: Final[dict[Metric, str]] = {"cosine": "COSINE", "dot": "IP", "euclidean": "L2"}
 
@@ -222,9 +223,7 @@ def look_at_collection(
         faults.append(f"its index is {index['index_type']}, not {plan.index}")
     if faults:
         hint = "" if layout.exact is False else _PLAIN_HINT if _is_foreign(fields) else ""
-        raise SchemaMismatchError(
-            f"the collection {name!r} does not fit this store: {'; '.join(faults)}{hint}"
-        )
+        raise misfit(f"the collection {name!r}", faults, hint)
     longest = int(key.get("params", {}).get("max_length") or MAX_VARCHAR_BYTES)
     return Found(
         dimension=length,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Unpack
 
 from vecstore.dialects.milvus.client import Calls
@@ -33,21 +32,18 @@ from vecstore.dialects.milvus.schema import (
     make_collection,
 )
 from vecstore.document import Document
-from vecstore.embedding import BatchingStrategy, EmbedderInput, check_dimension
-from vecstore.errors import (
-    ConfigurationError,
-    DocumentError,
-    SchemaMismatchError,
-)
+from vecstore.embedding import BatchingStrategy, EmbedderInput
+from vecstore.errors import ConfigurationError, DocumentError
 from vecstore.filter.convert import Compiled
 from vecstore.filter.tree import Expression
-from vecstore.store.backend import Batch, Place, Selection, changed, duplicates_error
-from vecstore.store.base import CommonOptions, VectorStore
+from vecstore.store.backend import Batch, Place, Selection, changed
+from vecstore.store.base import CommonOptions
 from vecstore.store.capabilities import Metric, StoreCapabilities
+from vecstore.store.collection import BATCH, CollectionStore
 from vecstore.store.foreign import ForeignRecords
-from vecstore.store.limits import LONGEST_IN_FLOAT32, SHORTEST_IN_FLOAT32
-from vecstore.store.ranking import top_with_ties
-from vecstore.store.url import StoreURL
+from vecstore.store.limits import LONGEST_IN_FLOAT32, SHORTEST_IN_FLOAT32, RecordLimits
+from vecstore.store.ranking import filled, top_with_ties
+from vecstore.store.url import StoreURL, flag
 
 if TYPE_CHECKING:
     from pymilvus import MilvusClient
@@ -57,8 +53,6 @@ if TYPE_CHECKING:
 Layout = Literal["exact", "plain"]
 Consistency = Literal["Strong", "Session", "Bounded", "Eventually"]
 
-BATCH: Final = 256
-"""Rows in one answer: at their largest some 80 MB, and a server sends 100."""
 MAX_TOP_K: Final = 16_384
 MAX_DIMENSION: Final = 32_768
 
@@ -70,7 +64,7 @@ _LITE_MAX_COST = 250
 """milvus-lite tries each comparison in Python, some microseconds for a document."""
 
 
-class MilvusStore(VectorStore):
+class MilvusStore(CollectionStore):
     """A collection of rows: id, text, metadata as JSON with its tags, and the vector.
 
     Args:
@@ -109,6 +103,7 @@ class MilvusStore(VectorStore):
     """
 
     name: ClassVar[str] = "milvus"
+    engine: ClassVar[str] = "Milvus"
     capabilities: StoreCapabilities = StoreCapabilities(
         filtered_count=True,
         max_text_bytes=MAX_VARCHAR_BYTES,
@@ -122,6 +117,9 @@ class MilvusStore(VectorStore):
         max_top_k=MAX_TOP_K,
         max_batch=BATCH,
     )
+
+    _call: Calls
+    _records: Rows
 
     def __init__(
         self,
@@ -175,15 +173,14 @@ class MilvusStore(VectorStore):
         )
         self._search_options = dict(search_options or {})
         self._index = ""
+        self._read_fields: list[list[str]] = []
         self._unwritable: str | None = None
         self._unchangeable: str | None = None
         self._others = False
-        self._present = False
-        self._place_of_rows = Place(
-            system="milvus", collection=collection, namespace=database or None
-        )
+        self._collection = collection
+        self._database = database or None
         self._call = Calls(client, uri, token, database, timeout)
-        self._rows = Rows(
+        self._records = Rows(
             call=self._call, collection=collection, layout=self._layout, consistency=consistency
         )
         self._create = self._call.lite if create is None else create
@@ -193,12 +190,7 @@ class MilvusStore(VectorStore):
             self.capabilities = replace(self.capabilities, max_cost=_LITE_MAX_COST)
         if layout == "plain":
             self._create = False
-        try:
-            check_index(index, lite=self._call.lite)
-            self._open_collection()
-        except BaseException:
-            self._call.close()
-            raise
+        self._open_collection()
 
     @classmethod
     def from_url(
@@ -209,14 +201,11 @@ class MilvusStore(VectorStore):
         A file is ``milvus:///folder/file.db?collection=docs``.
         """
         read = url.options(_URL_OPTIONS, options)
-        collection = read.pop("collection", None)
+        named = read.pop("collection", None)
         if url.host:
-            collection = collection or url.path.strip("/")
             if url.user is not None:
                 read.setdefault("token", f"{url.user}:{url.password or ''}")
-            scheme = "https" if url.scheme == "milvus+https" else "http"
-            host = f"[{url.host}]" if ":" in url.host else url.host
-            read["uri"] = f"{scheme}://{host}:{url.port or (443 if scheme == 'https' else 19530)}"
+            read["uri"] = url.server(19530)
         else:
             read["uri"] = url.file()
             if not str(read["uri"] or "").endswith(".db"):
@@ -224,51 +213,35 @@ class MilvusStore(VectorStore):
                     f"{url}: a milvus-lite file ends with .db: milvus:///folder/file.db?"
                     "collection=docs"
                 )
-        if not collection:
-            raise ConfigurationError(
-                f"{url}: name the collection: milvus://host:19530/docs, or ?collection=docs"
-            )
+        collection = url.collection(named, 19530)
         return cls(collection, embedder=embedder, **read)
 
     # --- the collection ----------------------------------------------------------------------
 
-    def _open_collection(self) -> None:
-        if self._exists("open"):
-            return
-        if not self._create:
-            raise SchemaMismatchError(
-                f"there is no collection {self._plan.name!r} in Milvus; open the store with "
-                "create=True to make it, or name one that exists"
-            )
-        if self._dimension is not None:
-            self._make(self._dimension)
-
-    def _exists(self, operation: str) -> bool:
-        """Whether the collection is there; looked at once, when it is."""
-        if not self._present:
-            name, timeout = self._plan.name, self._call.timeout
-            if not self._call(operation, lambda client: client.has_collection(name, timeout)):
-                return False
-            found = look_at_collection(self._call, self._plan, self._dimension, operation)
-            load_collection(self._call, self._plan, operation)
-            self._dimension = found.dimension
-            self._layout = self._rows.layout = found.layout
-            self._index = found.index
-            self._unwritable, self._unchangeable = found.unwritable, found.unchangeable
-            self._others = found.others
-            self.capabilities = replace(
-                self.capabilities,
-                id_charset="integer" if found.layout.number else "any",
-                max_id_bytes=found.max_id_bytes,
-                max_text_bytes=found.max_text_bytes,
-                exact_topk=found.index == _EXACT_INDEX,
-            )
-            self._present = True
+    def _look(self, operation: str) -> bool:
+        check_index(self._plan.index, lite=self._call.lite)
+        name, timeout = self._collection, self._call.timeout
+        if not self._call(operation, lambda client: client.has_collection(name, timeout)):
+            return False
+        found = look_at_collection(self._call, self._plan, self._dimension, operation)
+        load_collection(self._call, self._plan, operation)
+        self._dimension = found.dimension
+        self._layout = self._records.layout = found.layout
+        self._read_fields = [self._records.fields(False), self._records.fields(True)]
+        self._index = found.index
+        self._unwritable, self._unchangeable = found.unwritable, found.unchangeable
+        self._others = found.others
+        self.capabilities = replace(
+            self.capabilities,
+            id_charset="integer" if found.layout.number else "any",
+            max_id_bytes=found.max_id_bytes,
+            max_text_bytes=found.max_text_bytes,
+            exact_topk=found.index == _EXACT_INDEX,
+        )
         return True
 
-    def _make(self, dimension: int) -> None:
+    def _make_collection(self, dimension: int) -> None:
         make_collection(self._call, self._plan, dimension)
-        self._exists("add")
 
     # --- the hooks ---------------------------------------------------------------------------
 
@@ -293,83 +266,65 @@ class MilvusStore(VectorStore):
 
     def _add(self, batch: Batch) -> Iterable[str]:
         with self._call.exclusive:
-            return self._written(batch)
-
-    def _written(self, batch: Batch) -> list[str]:
-        if not self._exists("add"):
-            self._make(batch.vectors.shape[1])
-        check_dimension(batch.vectors.shape[1], self.dimension, f"document {batch.ids[0]!r}")
-        rows: Iterable[int] = range(len(batch))
-        if batch.on_conflict != "replace":
-            taken = set(self._rows.stored("add", batch.ids))
-            if taken and batch.on_conflict == "error":
-                raise duplicates_error([id for id in batch.ids if id in taken])
-            rows = [row for row in rows if batch.ids[row] not in taken]
-        written = [batch.ids[row] for row in rows]
-        made = (
-            {
-                **self._layout.write(batch.ids[row], batch.texts[row], batch.metadata[row]),
-                self._layout.vector: batch.vectors[row].tolist(),
-            }
-            for row in rows
-        )
-        self._upsert("add", made)
-        return written
+            self._make_ready(batch)
+            taken: set[str] = set()
+            if batch.on_conflict != "replace":
+                taken.update(self._records.stored("add", batch.ids))
+            rows = batch.free_rows(taken)
+            made = (
+                {
+                    **self._layout.write(batch.ids[row], batch.texts[row], batch.metadata[row]),
+                    self._layout.vector: batch.vectors[row].tolist(),
+                }
+                for row in rows
+            )
+            self._upsert("add", made)
+            return [batch.ids[row] for row in rows]
 
     def _search(
         self, vector: Vector, *, top_k: int, filter: Any, include_embedding: bool
     ) -> Iterable[Document]:
-        if not self._exists("search"):
+        if not (self._present or self._exists("search")):
             return []
         with self._call.exclusive:
-            condition = as_text(filter)
+            condition = "" if filter is None else str(filter.native)
             if filter is not None and self._call.lite and not filter.is_whole:
-                keys = self._rows.matching_keys("search", filter)
+                keys = self._records.matching_keys("search", filter)
                 if not keys:
                     return []
                 condition = keys_filter(keys, self._layout.id)
-            foreign = self._foreign()
+            foreign = ForeignRecords(self._title)
+
+            def ask(size: int) -> list[tuple[dict[str, Any], float]]:
+                return self._found(vector, size, condition, include_embedding)
+
+            def read(rows: Sequence[tuple[dict[str, Any], float]]) -> list[Document]:
+                distances = {id(row): distance for row, distance in rows}
+                held = self._records.holding([row for row, _ in rows], foreign)
+                return [
+                    self._records.document(row, self._score(distances[id(row)])) for row in held
+                ]
 
             def nearest(count: int) -> list[Document]:
-                return self._nearest(vector, count, condition, include_embedding, foreign)
+                return filled(ask, read, count, MAX_TOP_K)
 
             if not self.capabilities.exact_topk:
                 return nearest(top_k)
-            return top_with_ties(nearest, top_k, metric=self.metric, most=MAX_TOP_K)
-
-    def _nearest(
-        self,
-        vector: Vector,
-        count: int,
-        condition: str,
-        include_embedding: bool,
-        foreign: ForeignRecords,
-    ) -> list[Document]:
-        """That many documents; where rows that hold none are among them, it asks for more."""
-        size = count
-        while True:
-            rows = self._found(vector, size, condition, include_embedding)
-            scores = {id(row): score for row, score in rows}
-            held = list(self._rows.holding([row for row, _ in rows], foreign))
-            if len(held) >= count or len(rows) < size or size == MAX_TOP_K:
-                return [
-                    self._rows.document(row, self._score(scores[id(row)])) for row in held[:count]
-                ]
-            size = min(2 * size, MAX_TOP_K)
+            return top_with_ties(nearest, top_k, metric=self._metric, most=MAX_TOP_K)
 
     def _found(
         self, vector: Vector, size: int, condition: str, include_embedding: bool
     ) -> list[tuple[dict[str, Any], float]]:
         """The nearest rows, with what the engine calls their distance."""
-        fields = self._fields(include_embedding)
+        fields = self._read_fields[include_embedding]
         try:
             hits = list(self._hits(vector, size, condition, fields))  # which reads the JSON
-            return [(self._rows.of_hit(hit), hit["distance"]) for hit in hits]
+            return [(self._records.of_hit(hit), hit["distance"]) for hit in hits]
         except ValueError:
             hits = list(self._hits(vector, size, condition, [self._layout.id]))
-            keys = [self._rows.of_hit(hit)[self._layout.id] for hit in hits]
+            keys = [self._records.of_hit(hit)[self._layout.id] for hit in hits]
             rows = {
-                row[self._layout.id]: row for row in self._rows.readable("search", keys, fields)
+                row[self._layout.id]: row for row in self._records.readable("search", keys, fields)
             }
             return [
                 (rows[key], hit["distance"])
@@ -397,41 +352,18 @@ class MilvusStore(VectorStore):
         )
         return hits
 
-    def _get(
-        self, selection: Selection, *, limit: int | None, include_embedding: bool
-    ) -> Iterable[Document]:
-        if not self._exists("get"):
-            return []
-        fields = self._fields(include_embedding)
-        rows: Iterable[Any]
-        if selection.ids is not None:
-            rows = self._rows.selected("get", selection.ids, selection.filter, fields)
-        else:
-            pages = self._rows.pages("get", selection.filter, fields, min(limit or BATCH, BATCH))
-            rows = (row for page in pages for row in page)
-        return islice(self._rows.documents(rows, self._foreign()), limit)
-
-    def _stored_ids(self, ids: tuple[str, ...]) -> set[str]:
-        return set(self._rows.stored("add", ids)) if self._exists("add") else set()
-
-    def _scan(self, filter: Any, *, batch_size: int, include_embedding: bool) -> Iterator[Document]:
-        if self._exists("scan"):
-            fields, foreign = self._fields(include_embedding), self._foreign()
-            for page in self._rows.pages("scan", filter, fields, min(batch_size, BATCH)):
-                yield from self._rows.documents(page, foreign)
-
     def _delete(self, selection: Selection) -> int:
         assert selection.ids is not None
         if not self._exists("delete"):
             return 0
         with self._call.exclusive:
             # The engine counts the ids it was given, not those it found.
-            stored = self._rows.stored("delete", selection.ids, selection.filter)
+            stored = self._records.stored("delete", selection.ids, selection.filter)
             # Nobody else writes to a file in between, and by keys alone it is quicker.
             again = None if self._call.lite else selection.filter
-            condition = self._rows.condition(stored, again)
+            condition = self._records.condition(stored, again)
             if condition is not None:
-                self._rows.remove("delete", condition)
+                self._records.remove("delete", condition)
         return len(stored)
 
     def _delete_filtered(self, filter: Any) -> int:
@@ -439,17 +371,17 @@ class MilvusStore(VectorStore):
             return 0
         if self._call.lite:
             with self._call.exclusive:
-                keys = self._rows.matching_keys("delete", filter)
+                keys = self._records.matching_keys("delete", filter)
                 if keys:
-                    self._rows.remove("delete", keys_filter(keys, self._layout.id))
+                    self._records.remove("delete", keys_filter(keys, self._layout.id))
             return len(keys)
-        count = self._rows.count("delete", filter)
+        count = self._records.count("delete", filter)
         if count:
-            self._rows.remove("delete", as_text(filter))
+            self._records.remove("delete", as_text(filter))
         return count
 
     def _count(self, filter: Any) -> int:
-        return self._rows.count("count", filter) if self._exists("count") else 0
+        return self._records.count("count", filter) if self._exists("count") else 0
 
     def _update_metadata(
         self, selection: Selection, *, set: dict[str, Any], unset: tuple[str, ...]
@@ -459,14 +391,14 @@ class MilvusStore(VectorStore):
         if not self._exists("update_metadata"):
             return 0
         # What others keep beside our fields has to be written again, too.
-        fields = ["*"] if self._others else self._fields(True)
+        fields = ["*"] if self._others else True
         if selection.ids is not None:
             with self._call.exclusive:
-                rows = self._rows.selected(
+                rows = self._records.selected(
                     "update_metadata", selection.ids, selection.filter, fields
                 )
                 return self._rewrite(rows, set, unset)
-        pages = self._rows.pages("update_metadata", selection.filter, fields, BATCH)
+        pages = self._records.pages("update_metadata", selection.filter, fields, BATCH)
         count = 0
         while True:
             # A page is read and written without a deletion or another change in between.
@@ -479,43 +411,27 @@ class MilvusStore(VectorStore):
     def _rewrite(
         self, page: list[dict[str, Any]], set: dict[str, Any], unset: tuple[str, ...]
     ) -> int:
-        documents = self._rows.holding(page, self._foreign())
+        documents = self._records.holding(page, ForeignRecords(self._title))
         rows = [self._changed(row, set, unset) for row in documents]
         self._upsert("update_metadata", rows)
         return len(rows)
 
     def _clear(self) -> None:
         if self._exists("clear"):
-            self._rows.remove("clear", self._rows.everything)
+            self._records.remove("clear", self._records.everything)
 
     def _place(self) -> Place:
-        return self._place_of_rows
-
-    def _close(self) -> None:
-        self._call.close()
-
-    def _after_fork(self) -> None:
-        self._call.after_fork()
-
-    def _foreign(self) -> ForeignRecords:
-        return ForeignRecords(f"the collection {self._plan.name!r}")
-
-    def _native(self) -> MilvusClient:
-        """The Milvus client; with milvus-lite, take care that one thread uses it at a time."""
-        client: MilvusClient = self._call.client
-        return client
+        return replace(super()._place(), namespace=self._database)
 
     # --- rows --------------------------------------------------------------------------------
 
     def _upsert(self, operation: str, rows: Iterable[dict[str, Any]]) -> None:
         assert self._dimension is not None
-        self._rows.upsert(operation, rows, self._dimension)
+        self._records.upsert(operation, rows, self._dimension)
 
     def _changed(
         self, row: Mapping[str, Any], set: dict[str, Any], unset: tuple[str, ...]
     ) -> dict[str, Any]:
-        from vecstore.store.limits import RecordLimits
-
         document_id, _, metadata = self._layout.read(row)
         metadata = changed(metadata, set, unset)
         RecordLimits(self.name, self.capabilities).check_size(metadata, document_id)
@@ -531,12 +447,9 @@ class MilvusStore(VectorStore):
                 f"{reason}"
             )
 
-    def _fields(self, include_embedding: bool) -> list[str]:
-        return [*self._layout.read_fields, *([self._layout.vector] if include_embedding else [])]
-
     def _score(self, distance: float) -> float:
         # The engine gives the square of the distance, which rounding may put below 0.
-        return -math.sqrt(max(0.0, distance)) if self.metric == "euclidean" else float(distance)
+        return -math.sqrt(max(0.0, distance)) if self._metric == "euclidean" else float(distance)
 
 
 def _check_tags(metadata: Mapping[str, Any], document_id: str) -> list[str]:
@@ -546,17 +459,11 @@ def _check_tags(metadata: Mapping[str, Any], document_id: str) -> list[str]:
         raise DocumentError(f"document {document_id!r}: {error}", document_id=document_id) from None
 
 
-def _flag(text: str) -> bool:
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    raise ValueError(text)
-
-
 _URL_OPTIONS: dict[str, Any] = {
     **dict.fromkeys(("collection", "database", "metric", "layout", "consistency", "index"), str),
     **dict.fromkeys(("id_field", "text_field", "metadata_field", "vector_field"), str),
     **dict.fromkeys(("dimension", "shards", "replicas"), int),
     "timeout": float,
-    "create": _flag,
+    "create": flag,
     **dict.fromkeys(("token", "batching", "index_options", "search_options"), None),
 }

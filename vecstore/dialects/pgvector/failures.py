@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from vecstore.errors import BackendError
+from vecstore.store.drivers import Secrets, refused
 
 _RETRYABLE_STATES: Final = ("08", "40", "53", "55P03", "57P")
 CONFLICTS: Final = ("40001", "40P01")
 """Serialization failure and deadlock: the same transaction may well succeed when run again."""
 _LOST_STATEMENTS: Final = ("26000", "42P05", "08P01")
 
-_MISSING_EXTENSION: Final = (
+MISSING_EXTENSION: Final = (
     "the database has no extension vector; let an administrator run CREATE EXTENSION vector, or "
     "open the store with create=True as a role that may"
 )
@@ -81,23 +81,6 @@ _REFUSALS: Final = (
 )
 
 
-class Secrets:
-    """Texts that appear in no error."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        self._texts = sorted({text for text in texts if text}, key=len, reverse=True)
-
-    def redacted(self, text: str) -> str:
-        """The text without them."""
-        for secret in self._texts:
-            text = text.replace(secret, "***")
-        return text
-
-    def safe_cause(self, error: Exception) -> Exception | None:
-        """The driver's error as a cause, unless its text tells a secret."""
-        return None if self.redacted(str(error)) != str(error) else error
-
-
 def is_lost(error: Exception) -> bool:
     """Whether the connection broke, rather than a statement on it."""
     import psycopg
@@ -120,11 +103,9 @@ def lost_its_statement(error: Any) -> bool:
 def failed(operation: str, error: Any, secrets: Secrets) -> BackendError:
     """The error of an operation whose statement the server refused, or whose connection broke."""
     state = error.sqlstate or ""
-    return BackendError(
-        f"PostgreSQL refused {operation}: {secrets.redacted(str(error))}{_HINTS.get(state, '')}",
-        operation=operation,
-        retryable=is_lost(error) or state.startswith(_RETRYABLE_STATES),
-    )
+    retryable = is_lost(error) or state.startswith(_RETRYABLE_STATES)
+    hint = _HINTS.get(state, "")
+    return refused("PostgreSQL", operation, error, secrets, retryable=retryable, hint=hint)
 
 
 def not_connected(operation: str, error: Exception, secrets: Secrets) -> BackendError:
@@ -152,8 +133,3 @@ def none_free(operation: str, timeout: float, size: int) -> BackendError:
         operation=operation,
         retryable=True,
     )
-
-
-def missing_extension() -> str:
-    """What to do where the extension is missing."""
-    return _MISSING_EXTENSION

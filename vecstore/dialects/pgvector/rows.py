@@ -1,22 +1,28 @@
-"""Rows as documents, vectors as text, and which ids a column can hold."""
+"""Rows as documents, and vectors on their way to the server and back.
+
+Vectors travel in pgvector's binary form, which needs no number of a type that differs by database.
+The driver remembers every class that it was ever given for a type. So there is one class here, it
+is registered on cursors alone, and what the server makes of its bytes is said in SQL: ``::vector``.
+"""
 
 from __future__ import annotations
 
 import json
 import math
-import re
-import uuid
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+import struct
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-from vecstore.dialects.pgvector.columns import INT64
-from vecstore.dialects.pgvector.wire import from_wire
 from vecstore.document import Document, stored_document
-from vecstore.store.capabilities import IdCharset
 from vecstore.store.foreign import ForeignRecords, fault_of
 
 if TYPE_CHECKING:
-    from vecstore.vectors import Vector
+    from psycopg import Cursor
+
+    from vecstore.vectors import Matrix, Vector
+
+_HEADER = struct.Struct("!HH")
 
 
 def documents_of(
@@ -52,25 +58,49 @@ def vector_text(vector: Vector) -> str:
     return f"[{','.join(map(repr, vector.tolist()))}]"
 
 
-_INTEGER: Final = re.compile("0|-?[1-9][0-9]*")
+class WireVector:
+    """A vector on its way to the server, as a parameter."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, vector: Vector) -> None:
+        self.data = to_wire(vector)
 
 
-def _is_uuid(id: str) -> bool:
-    try:
-        return str(uuid.UUID(id)) == id
-    except ValueError:
-        return False
+def to_wire(vector: Vector) -> bytes:
+    """The bytes that ``vector`` is received from: its length, two of nothing, big-endian floats."""
+    return _HEADER.pack(len(vector), 0) + vector.astype(">f4").tobytes()
 
 
-def _is_bigint(id: str) -> bool:
-    # The length first: Python refuses to read integers of thousands of digits.
-    if len(id) > 20 or not _INTEGER.fullmatch(id):
-        return False
-    return INT64[0] <= int(id) <= INT64[1]
+def rows_to_wire(matrix: Matrix) -> list[bytes]:
+    """The same for each row of a matrix."""
+    header = _HEADER.pack(matrix.shape[1], 0)
+    return [header + row.tobytes() for row in matrix.astype(">f4")]
 
 
-# Ids that a column can hold; others are unknown without asking.
-POSSIBLE_IDS: Final[dict[IdCharset, Callable[[str], bool]]] = {
-    "uuid": _is_uuid,
-    "integer": _is_bigint,
-}
+def from_wire(data: bytes) -> Vector:
+    """The vector in what the server sends for ``vector_send``."""
+    import numpy as np
+
+    return np.frombuffer(data, dtype=">f4", offset=_HEADER.size).astype(np.float32)
+
+
+@cache
+def _dumper() -> Any:
+    from psycopg.adapt import Dumper
+    from psycopg.pq import Format
+
+    class WireVectorDumper(Dumper):
+        """Passes the bytes on; their type is told by a cast in the statement."""
+
+        format = Format.BINARY
+
+        def dump(self, obj: WireVector) -> bytes:
+            return obj.data
+
+    return WireVectorDumper
+
+
+def register_wire_vector(cursor: Cursor[Any]) -> None:
+    """Teach a cursor :class:`WireVector`; its connection may be shared and stays as it is."""
+    cursor.adapters.register_dumper(WireVector, _dumper())

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from vecstore.dialects.pgvector.columns import Column
-from vecstore.dialects.pgvector.failures import missing_extension
+from vecstore.dialects.pgvector.failures import MISSING_EXTENSION
 from vecstore.dialects.pgvector.sql import quoted
 from vecstore.errors import ConfigurationError, DimensionMismatchError, SchemaMismatchError
 from vecstore.store.capabilities import IdCharset, Metric
+from vecstore.store.drivers import misfit
 
 if TYPE_CHECKING:
     from psycopg import Cursor, sql
@@ -172,11 +173,10 @@ def read_table(cursor: Cursor[Any], spec: TableSpec) -> TableFacts | None:
     if [spec.id_column] not in [row[0] for row in cursor.fetchall()]:
         faults.append(f"the column {spec.id_column!r} has no unique index of its own")
     if faults:
-        message = f"the table {spec.shown} does not fit this store: {'; '.join(faults)}"
-        raise SchemaMismatchError(message + _missing_columns(cursor, spec, found))
+        raise misfit(f"the table {spec.shown}", faults, _missing_columns(cursor, spec, found))
     extension = find_extension(cursor)
     if extension is None:
-        raise ConfigurationError(missing_extension())
+        raise ConfigurationError(MISSING_EXTENSION)
     typmod = found[spec.embedding_column][1]
     return TableFacts(
         dimension=typmod if typmod > 0 else _dimension_of_rows(cursor, spec, extension),

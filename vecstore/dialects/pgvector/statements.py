@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from vecstore.dialects.pgvector.schema import OPERATORS, TableFacts, TableSpec
 from vecstore.dialects.pgvector.sql import quoted
+from vecstore.store.backend import Selection
 from vecstore.store.capabilities import IdCharset, OnConflict
+from vecstore.store.limits import is_in_charset
 
 MOST_ROWS: Final = 2**60
 """More than any table has, and within what a LIMIT can say, four times over."""
@@ -37,8 +39,7 @@ class Statements:
         self._operator = f"OPERATOR({self._extension}.{OPERATORS[spec.metric]})"
         self._vector = f"{self._extension}.vector"
         self._id_type = _ID_TYPES[facts.id_charset]
-        self._nullable = facts.nullable
-        self._lockable = facts.lockable
+        self.facts = facts
         self._order = f'{self._id}::text COLLATE "C"'
         self.clear = f"DELETE FROM {self._table}"
         self.count = f"SELECT count(*) FROM {self._table}"
@@ -51,12 +52,23 @@ class Statements:
             f"%(new_vectors)s::text[]::{self._vector}[])"
             " AS arrays(id, body, metadata, embedding)"
         )
-        self.stored = f"SELECT {self._id}::text FROM {self._table} WHERE {self.id_among()}"
-
-    def id_among(self) -> str:
-        """The id is one of the texts bound as ``ids``."""
         cast = "" if self._id_type == "text" else f"::{self._id_type}[]"
-        return f"{self._id} = ANY(%(ids)s::text[]{cast})"
+        self._among = f"{self._id} = ANY(%(ids)s::text[]{cast})"  # bound as ``ids``
+        self.ids = f"SELECT {self._id}::text FROM {self._table}"
+
+    def where(self, selection: Selection) -> tuple[str, dict[str, Any]]:
+        """The WHERE clause of a selection, empty for everything, with its parameters."""
+        conditions: list[str] = []
+        params: dict[str, Any] = {}
+        if selection.ids is not None:
+            charset = self.facts.id_charset
+            conditions.append(self._among)
+            # Others than the column can hold are unknown without asking.
+            params["ids"] = [id for id in selection.ids if is_in_charset(id, charset)]
+        if selection.filter is not None:
+            conditions.append(f"({selection.filter.native})")
+            params.update(selection.filter.params)
+        return (f" WHERE {' AND '.join(conditions)}" if conditions else ""), params
 
     def insert(self, source: str, on_conflict: OnConflict, within: str | None = None) -> str:
         """Move the rows of ``source`` into the table.
@@ -108,7 +120,7 @@ class Statements:
             A statement with one row: how many were changed, the first id of a row that was selected
             and is no document, and whether there is one.
         """
-        lock = " FOR UPDATE" if self._lockable else ""
+        lock = " FOR UPDATE" if self.facts.lockable else ""
         return (
             f"WITH picked AS MATERIALIZED (SELECT {self._id} AS picked_id, "
             # Metadata that is missing, or null, is no metadata.
@@ -123,7 +135,7 @@ class Statements:
         """Ids among those bound as ``ids`` of rows that do not meet a condition."""
         return (
             f"SELECT {self._id}::text FROM {self._table} "
-            f"WHERE {self.id_among()} AND ({within}) IS NOT TRUE"
+            f"WHERE {self._among} AND ({within}) IS NOT TRUE"
         )
 
     def select(self, where: str, include_embedding: bool, limit: int | None) -> str:
@@ -176,7 +188,7 @@ class Statements:
 
     def _searchable(self, where: str) -> str:
         """The clause without rows that have no vector: they are near nothing."""
-        if not self._nullable:
+        if not self.facts.nullable:
             return where
         condition = f"{self._embedding} IS NOT NULL"
         return f"{where} AND {condition}" if where else f" WHERE {condition}"

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, Unpack
 
-from vecstore.dialects.pgvector.address import LIBPQ_OPTIONS, URL_OPTIONS, connection_string
 from vecstore.dialects.pgvector.columns import Column, read_columns
-from vecstore.dialects.pgvector.connection import Connections, Row
+from vecstore.dialects.pgvector.connection import (
+    LIBPQ_OPTIONS,
+    URL_OPTIONS,
+    Connections,
+    Row,
+    connection_string,
+)
 from vecstore.dialects.pgvector.dialect import Pgvector
 from vecstore.dialects.pgvector.layout import encode_json
-from vecstore.dialects.pgvector.rows import POSSIBLE_IDS, documents_of, vector_text
+from vecstore.dialects.pgvector.rows import WireVector, documents_of, rows_to_wire, vector_text
 from vecstore.dialects.pgvector.schema import (
     MAX_HALF_INDEXED,
     IndexKind,
@@ -22,7 +28,6 @@ from vecstore.dialects.pgvector.schema import (
     read_table,
 )
 from vecstore.dialects.pgvector.statements import MOST_ROWS, Statements
-from vecstore.dialects.pgvector.wire import WireVector, rows_to_wire
 from vecstore.document import Document, shown_id
 from vecstore.embedding import BatchingStrategy, EmbedderInput, check_dimension
 from vecstore.errors import (
@@ -42,8 +47,8 @@ from vecstore.store.limits import (
     LONGEST_IN_FLOAT32,
     SHORTEST_IN_FLOAT16,
     SHORTEST_IN_FLOAT32,
-    LengthLimits,
 )
+from vecstore.store.ranking import filled
 from vecstore.store.url import StoreURL
 
 if TYPE_CHECKING:
@@ -51,6 +56,8 @@ if TYPE_CHECKING:
     from psycopg_pool import ConnectionPool
 
     from vecstore.vectors import Vector
+
+Result = TypeVar("Result")
 
 COPY_FROM = 64
 """Documents in a batch from which on COPY beats arrays as parameters."""
@@ -163,6 +170,7 @@ class PgvectorStore(VectorStore):
             index=index,
             index_options=dict(index_options or {}),
         )
+        self._title = f"the table {self._spec.shown}"
         if isinstance(dimension, int):
             self._spec.check_dimension(dimension)
         if index is not None:
@@ -180,11 +188,12 @@ class PgvectorStore(VectorStore):
         self._server: Any = None
         self._sql: Statements | None = None
         self._staging: bool | None = None
-        try:
+        with ExitStack() as undone:
             if self._folder is not None:
                 from vecstore.dialects.pgvector.embedded import EmbeddedServer
 
                 self._server = EmbeddedServer(self._folder)
+                undone.callback(self._server.close)
                 dsn = self._server.dsn
             self._connections = Connections(
                 dsn,
@@ -194,15 +203,9 @@ class PgvectorStore(VectorStore):
                 statement_timeout=statement_timeout,
                 prepare_threshold=prepare_threshold,
             )
-            try:
-                self._connections.run("open", self._open_table)
-            except BaseException:
-                self._connections.close()
-                raise
-        except BaseException:
-            if self._server is not None:
-                self._server.close()
-            raise
+            undone.callback(self._connections.close)
+            self._connections.run("open", self._open_table)
+            undone.pop_all()
 
     @classmethod
     def from_url(
@@ -319,6 +322,22 @@ class PgvectorStore(VectorStore):
             self._take(facts)
         return True
 
+    def _on_table(
+        self,
+        operation: str,
+        otherwise: Result,
+        work: Callable[[Cursor[Any], Statements], Result],
+    ) -> Result:
+        """Do some work in a transaction; without a table there is only another answer."""
+
+        def begun(cursor: Cursor[Any]) -> Result:
+            if not self._ready(cursor):
+                return otherwise
+            assert self._sql is not None
+            return work(cursor, self._sql)
+
+        return self._connections.run(operation, begun)
+
     def _ready_for(self, cursor: Cursor[Any], dimension: int) -> TableFacts:
         if not self._ready(cursor):
             create_table(cursor, self._spec, dimension)
@@ -358,7 +377,7 @@ class PgvectorStore(VectorStore):
             # What the dimension decides is known by the first vectors only.
             if self._spec.index is not None:
                 self._declare_lengths(batch.vectors.shape[1])
-            for row, fault in LengthLimits(self.name, self.capabilities).faults(batch.vectors):
+            for row, fault in self._lengths.faults(batch.vectors):
                 id = batch.ids[row]
                 told = f"the vector of document {shown_id(id)} {fault}"
                 raise DocumentError(told, document_id=id)
@@ -448,67 +467,48 @@ class PgvectorStore(VectorStore):
             raise id_outside(left)
 
     def _stored_ids(self, ids: tuple[str, ...]) -> set[str]:
-        def work(cursor: Cursor[Any]) -> set[str]:
-            if not self._ready(cursor):
-                return set()
-            assert self._sql is not None
-            cursor.execute(self._sql.stored, {"ids": self._possible(ids)})
-            return {row[0] for row in cursor.fetchall()}
+        def work(cursor: Cursor[Any], sql: Statements) -> set[str]:
+            where, params = sql.where(Selection(ids=ids))
+            return {row[0] for row in _fetched(cursor, f"{sql.ids}{where}", params)}
 
-        return self._connections.run("add", work)
+        return self._on_table("add", set(), work)
 
     def _search(
         self, vector: Vector, *, top_k: int, filter: Any, include_embedding: bool
     ) -> Iterable[Document]:
-        params: dict[str, Any] = {"query": WireVector(vector)}
-        where = ""
-        if filter is not None:
-            where = f" WHERE ({filter.query})"
-            params.update(filter.params)
-        top_k = min(top_k, MOST_ROWS)
+        foreign = ForeignRecords(self._title)
 
-        def work(cursor: Cursor[Any]) -> list[Row]:
-            if not self._ready(cursor):
-                return []
-            assert self._facts is not None
-            assert self._sql is not None
-            exact = self._sql.exact(where, include_embedding)
-            kind = self._facts.indexed
-            if kind is None or self._few_match(cursor, filter):
-                return self._ranked(cursor, exact, {**params, "top_k": wanted})
-            self._tune(cursor, kind, wanted)
-            assert self.dimension is not None
-            half = self.dimension if self._spec.half(self.dimension) else None
-            statement = self._sql.approximate(where, include_embedding, half)
-            found = self._ranked(cursor, statement, {**params, "top_k": wanted})
-            if len(found) == wanted:
-                return found
-            return self._ranked(cursor, exact, {**params, "top_k": wanted})
+        def nearest(count: int) -> list[Row]:
+            def work(cursor: Cursor[Any], sql: Statements) -> list[Row]:
+                where, params = sql.where(Selection(filter=filter))
+                params.update(query=WireVector(vector), top_k=count)
+                kind = sql.facts.indexed
+                if kind is not None and not self._few_match(cursor, sql, filter):
+                    self._tune(cursor, kind, count)
+                    assert self.dimension is not None
+                    half = self.dimension if self._spec.half(self.dimension) else None
+                    statement = sql.approximate(where, include_embedding, half)
+                    found = _fetched(cursor, statement, params)
+                    if len(found) == count:
+                        return found
+                return _fetched(cursor, sql.exact(where, include_embedding), params)
 
-        foreign = self._foreign()
-        wanted = top_k
-        while True:
-            rows = self._connections.run("search", work)
-            found = list(documents_of(rows, foreign, cosine=self.metric == "cosine"))
-            if len(found) >= top_k or len(rows) < wanted:
-                return found[:top_k]
-            # Rows that hold no document took the place of some that do.
-            wanted = min(MOST_ROWS, top_k + 2 * (len(rows) - len(found)))
+            return self._on_table("search", [], work)
 
-    def _ranked(self, cursor: Cursor[Any], statement: str, params: dict[str, Any]) -> list[Row]:
-        return _fetched(cursor, statement, params)
+        def read(rows: Sequence[Row]) -> list[Document]:
+            return list(documents_of(rows, foreign, cosine=self._metric == "cosine"))
 
-    def _few_match(self, cursor: Cursor[Any], filter: Compiled | None) -> bool:
+        return filled(nearest, read, min(top_k, MOST_ROWS), MOST_ROWS)
+
+    def _few_match(self, cursor: Cursor[Any], sql: Statements, filter: Compiled | None) -> bool:
         """Whether so few rows match that looking at each of them is better than the index.
 
         Among few rows the index also misses some: entries of deleted rows take up its candidates.
         """
         if not self._exact_below or (filter is None and self._large):
             return False
-        assert self._sql is not None
-        where = "" if filter is None else f" WHERE ({filter.query})"
-        params = {} if filter is None else filter.params
-        rows = _fetched(cursor, self._sql.probe(where), {**params, "probe": self._exact_below + 1})
+        where, params = sql.where(Selection(filter=filter))
+        rows = _fetched(cursor, sql.probe(where), {**params, "probe": self._exact_below + 1})
         few = int(rows[0][0]) <= self._exact_below
         if filter is None:
             self._large = not few
@@ -530,30 +530,28 @@ class PgvectorStore(VectorStore):
     def _get(
         self, selection: Selection, *, limit: int | None, include_embedding: bool
     ) -> Iterable[Document]:
-        def work(cursor: Cursor[Any]) -> list[Row]:
-            if not self._ready(cursor):
-                return []
-            assert self._sql is not None
-            where, params = self._where(selection)
-            return _fetched(cursor, self._sql.select(where, include_embedding, wanted), params)
+        foreign = ForeignRecords(self._title)
 
-        foreign = self._foreign()
-        wanted = limit
-        while True:
-            rows = self._connections.run("get", work)
-            found = list(documents_of(rows, foreign))
-            if limit is None or wanted is None or len(found) >= limit or len(rows) < wanted:
-                return found[:limit]
-            wanted = limit + 2 * (len(rows) - len(found))
+        def ask(count: int | None) -> list[Row]:
+            def work(cursor: Cursor[Any], sql: Statements) -> list[Row]:
+                where, params = sql.where(selection)
+                return _fetched(cursor, sql.select(where, include_embedding, count), params)
+
+            return self._on_table("get", [], work)
+
+        def read(rows: Sequence[Row]) -> list[Document]:
+            return list(documents_of(rows, foreign))
+
+        return read(ask(None)) if limit is None else filled(ask, read, limit, MOST_ROWS)
 
     def _scan(self, filter: Any, *, batch_size: int, include_embedding: bool) -> Iterator[Document]:
         if not self._connections.run("scan", self._ready):
             return
         assert self._sql is not None
-        where, params = self._where(Selection(filter=filter))
+        where, params = self._sql.where(Selection(filter=filter))
         query = self._sql.select(where, include_embedding, None)
         rows = self._connections.stream("scan", query, params, min(batch_size, 2**31 - 1))
-        yield from documents_of(rows, self._foreign())
+        yield from documents_of(rows, ForeignRecords(self._title))
 
     def _delete(self, selection: Selection) -> int:
         return self._change("delete", Statements.delete, {}, selection)
@@ -575,39 +573,28 @@ class PgvectorStore(VectorStore):
         params: dict[str, Any],
         selection: Selection,
     ) -> int:
-        def work(cursor: Cursor[Any]) -> Row:
-            if not self._ready(cursor):
-                return 0, None
-            assert self._sql is not None
-            where, bound = self._where(selection)
-            return _fetched(cursor, statement(self._sql, where), {**params, **bound})[0]
+        def work(cursor: Cursor[Any], sql: Statements) -> Row:
+            where, bound = sql.where(selection)
+            return _fetched(cursor, statement(sql, where), {**params, **bound})[0]
 
-        changed, stranger = self._connections.run(operation, work)
+        changed, stranger = self._on_table(operation, (0, None), work)
         if stranger is not None:
-            self._foreign().leave_out(stranger, "its metadata is no object")
+            ForeignRecords(self._title).leave_out(stranger, "its metadata is no object")
         return int(changed)
 
     def _count(self, filter: Any) -> int:
-        def work(cursor: Cursor[Any]) -> int:
-            if not self._ready(cursor):
-                return 0
-            assert self._sql is not None
-            where, params = self._where(Selection(filter=filter))
-            return int(_fetched(cursor, f"{self._sql.count}{where}", params)[0][0])
+        def work(cursor: Cursor[Any], sql: Statements) -> int:
+            where, params = sql.where(Selection(filter=filter))
+            return int(_fetched(cursor, f"{sql.count}{where}", params)[0][0])
 
-        return self._connections.run("count", work)
+        return self._on_table("count", 0, work)
 
     def _clear(self) -> None:
-        def work(cursor: Cursor[Any]) -> None:
-            if self._ready(cursor):
-                assert self._sql is not None
-                cursor.execute(self._sql.clear, {})
+        def work(cursor: Cursor[Any], sql: Statements) -> None:
+            cursor.execute(sql.clear, {})
 
-        self._connections.run("clear", work)
+        self._on_table("clear", None, work)
         self._large = False
-
-    def _foreign(self) -> ForeignRecords:
-        return ForeignRecords(f"the table {self._spec.shown}")
 
     def _place(self) -> Place:
         database = self._connections.database
@@ -628,25 +615,6 @@ class PgvectorStore(VectorStore):
     def _native(self) -> Any:
         """The caller's pool, or the store's own: both have ``connection()``."""
         return self._connections.pool
-
-    def _possible(self, ids: tuple[str, ...]) -> list[str]:
-        """Those of the ids that the column can hold; others are unknown without asking."""
-        assert self._facts is not None
-        possible = POSSIBLE_IDS.get(self._facts.id_charset)
-        return [id for id in ids if possible is None or possible(id)]
-
-    def _where(self, selection: Selection) -> tuple[str, dict[str, Any]]:
-        """The WHERE clause of a selection and its parameters."""
-        conditions: list[str] = []
-        params: dict[str, Any] = {}
-        if selection.ids is not None:
-            assert self._sql is not None
-            conditions.append(self._sql.id_among())
-            params["ids"] = self._possible(selection.ids)
-        if selection.filter is not None:
-            conditions.append(f"({selection.filter.query})")
-            params.update(selection.filter.params)
-        return (f" WHERE {' AND '.join(conditions)}" if conditions else ""), params
 
 
 def _fetched(cursor: Cursor[Any], statement: str, params: dict[str, Any]) -> list[Row]:

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 from vecstore.dialects.qdrant.folders import LocalEngine, close_engine, engine_of, open_folder
-from vecstore.errors import (
-    BackendError,
-    BackendNotInstalledError,
-    ConfigurationError,
-    StoreClosedError,
-    VecstoreError,
-)
-from vecstore.installing import install_line
+from vecstore.errors import ConfigurationError, StoreClosedError, VecstoreError
+from vecstore.store.drivers import Secrets, has_passing_grpc_code, not_installed, refused
 
 Result = TypeVar("Result")
 
 _RETRYABLE_STATUS = frozenset({408, 429, 500, 502, 503, 504})
-_RETRYABLE_GRPC = frozenset({"UNAVAILABLE", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED", "ABORTED"})
 
 
 class Calls:
@@ -30,6 +23,12 @@ class Calls:
             ``options``.
         options: Arguments of ``QdrantClient``.
 
+    Attributes:
+        client: The ``QdrantClient``.
+        local: Whether the client is its own engine, in local mode.
+        exclusive: A context that in local mode keeps other threads out, between the calls of one
+            operation as well.
+
     Raises:
         BackendNotInstalledError: If qdrant-client is missing.
         ConfigurationError: If the client does not take the options.
@@ -39,10 +38,8 @@ class Calls:
         try:
             from qdrant_client import QdrantClient
         except ImportError as error:
-            raise BackendNotInstalledError(
-                f"the Qdrant store needs one more package: {install_line('qdrant')}",
-                name=error.name,
-            ) from error
+            needed = "the Qdrant store needs one more package"
+            raise not_installed(needed, "qdrant", error) from error
         if client is not None and not isinstance(client, QdrantClient):
             raise ConfigurationError(f"client is a QdrantClient, not a {type(client).__name__}")
         if client is not None and options:
@@ -55,8 +52,9 @@ class Calls:
         self._own = client is None
         self._options = options
         api_key = options.get("api_key")
-        self._secret = api_key if isinstance(api_key, str) else None
+        self._secrets = Secrets([api_key if isinstance(api_key, str) else None])
         self._engine: LocalEngine | None = None
+        self.exclusive: AbstractContextManager[Any] = nullcontext()
         self.client: Any = client
         if client is None and set(options) == {"path"}:
             self._engine = open_folder(options["path"])
@@ -67,15 +65,28 @@ class Calls:
         if self.local and self._engine is None:
             self._engine = engine_of(self.client)
             self._engine.users += self._own
+        if self._engine is not None:
+            self.exclusive = self._engine.lock
 
     def __call__(self, operation: str, call: Callable[[Any], Result]) -> Result:
-        """Run one call on the client."""
-        with self.translating(operation), self.exclusive():
-            return call(self.client)
+        """Run one call on the client.
 
-    def exclusive(self) -> AbstractContextManager[Any]:
-        """Keep other threads out between the calls of one operation, in local mode."""
-        return nullcontext() if self._engine is None else self._engine.lock
+        Raises:
+            BackendError: For whatever the client raises.
+            ConfigurationError: If it is for the options, when the store opens.
+        """
+        try:
+            with self.exclusive:
+                return call(self.client)
+        except VecstoreError:
+            raise
+        except Exception as error:
+            if operation == "open" and isinstance(error, TypeError | ValueError):
+                told = self._secrets.redacted(str(error).strip()) or type(error).__name__
+                raise ConfigurationError(f"QdrantClient: {told}") from None
+            retryable = _is_retryable(error)
+            failure = refused("Qdrant", operation, error, self._secrets, retryable=retryable)
+            raise failure from self._secrets.safe_cause(error)
 
     @property
     def in_memory(self) -> bool:
@@ -117,29 +128,8 @@ class Calls:
     def _connect(self) -> None:
         from qdrant_client import QdrantClient
 
-        with self.translating("open"):
-            self.client = QdrantClient(**self._options, check_compatibility=False)
-
-    @contextmanager
-    def translating(self, operation: str) -> Iterator[None]:
-        """Turn the client's errors into ours."""
-        try:
-            yield
-        except VecstoreError:
-            raise
-        except Exception as error:
-            text = self._redacted(str(error).strip()) or type(error).__name__
-            if operation == "open" and isinstance(error, TypeError | ValueError):
-                raise ConfigurationError(f"QdrantClient: {text}") from None
-            safe = self._secret is None or self._secret not in str(error)
-            raise BackendError(
-                f"Qdrant refused {operation}: {text}",
-                operation=operation,
-                retryable=_is_retryable(error),
-            ) from (error if safe else None)
-
-    def _redacted(self, text: str) -> str:
-        return text if not self._secret else text.replace(self._secret, "***")
+        options = {**self._options, "check_compatibility": False}
+        self.client = self("open", lambda _: QdrantClient(**options))
 
 
 _forgotten: list[Any] = []
@@ -150,7 +140,4 @@ def _is_retryable(error: Exception) -> bool:
     status = getattr(error, "status_code", None)
     if isinstance(status, int):
         return status in _RETRYABLE_STATUS
-    code = getattr(error, "code", None)
-    if callable(code):
-        return getattr(code(), "name", "") in _RETRYABLE_GRPC
-    return type(error).__name__ == "ResponseHandlingException"
+    return has_passing_grpc_code(error) or type(error).__name__ == "ResponseHandlingException"

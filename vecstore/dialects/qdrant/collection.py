@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from vecstore.dialects.qdrant.client import Calls
@@ -10,6 +11,7 @@ from vecstore.dialects.qdrant.dialect import Qdrant, encode_key
 from vecstore.dialects.qdrant.layout import PayloadLayout, as_path
 from vecstore.errors import ConfigurationError, SchemaMismatchError
 from vecstore.store.capabilities import Metric
+from vecstore.store.drivers import misfit
 
 UNNAMED: Final = ""
 """What the engine itself calls the vector that has no name."""
@@ -26,88 +28,88 @@ _INDEX_TYPES = ("keyword", "float", "bool", "datetime")
 _CHANGES_ANSWERS = {"integer", "datetime"}
 
 
-def make_collection(
-    call: Calls,
-    name: str,
-    *,
-    metric: Metric,
-    dimension: int,
-    vector_name: str | None,
-    layout: PayloadLayout,
-    indexes: Mapping[tuple[str, ...], str],
-) -> None:
-    """Make the collection and its payload indexes; no matter if somebody else is quicker."""
-    from qdrant_client import models
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectionPlan:
+    """What a store wants its collection to be.
 
-    vector = models.VectorParams(size=dimension, distance=models.Distance(_DISTANCES[metric]))
-    config = vector if vector_name is None else {vector_name: vector}
-
-    def make(client: Any) -> None:
-        try:
-            client.create_collection(
-                name, vectors_config=config, metadata={LAYOUT: layout_metadata(layout)}
-            )
-        except Exception:
-            if not client.collection_exists(name):
-                raise
-
-    call("add", make)
-    if call.local:
-        return  # it reads every payload anyway, and warns about indexes
-    for path, kind in indexes.items():
-        schema = models.PayloadSchemaType(kind)
-        call("add", _indexing(name, encode_key(path), schema))
-
-
-def check_collection(
-    info: Any,
-    name: str,
-    *,
-    metric: Metric,
-    dimension: int | None,
-    vector_name: str | None,
-    layout: PayloadLayout,
-    datetimes: Collection[tuple[str, ...]],
-) -> int:
-    """Hold an existing collection to the metric, the dimension and the indexes.
-
-    Args:
-        info: What the engine says of the collection.
-        name: Its name.
-        metric: How its vectors are to be compared.
-        dimension: How long they are to be, or None.
+    Attributes:
+        name: Of the collection.
+        metric: How its vectors are compared.
         vector_name: Which of its vectors is meant, or None where there is one without a name.
-        layout: Where the parts of documents are to stand in its payloads.
-        datetimes: Payload paths that are declared datetimes.
-
-    Returns:
-        The length of its vectors.
-
-    Raises:
-        SchemaMismatchError: Listing every difference.
+        layout: Where the parts of documents stand in its payloads.
+        indexes: Payload indexes to make, by the path in payloads.
+        datetimes: Paths in payloads that are declared datetimes.
     """
-    _check_layout(info, name, layout)
-    params = _vector(info.config.params.vectors, name, vector_name)
-    faults: list[str] = []
-    distance = str(params.distance.value)
-    if distance != _DISTANCES[metric]:
-        ours = next((ours for ours, theirs in _DISTANCES.items() if theirs == distance), distance)
-        faults.append(f"it compares by {ours}, not {metric}")
-    if dimension is not None and params.size != dimension:
-        faults.append(f"its vectors have {params.size} dimensions, not {dimension}")
-    declared = {encode_key(path) for path in datetimes}
-    for field, schema in (info.payload_schema or {}).items():
-        kind = str(getattr(schema.data_type, "value", schema.data_type))
-        if kind in _CHANGES_ANSWERS and not (kind == "datetime" and field in declared):
-            faults.append(
-                f"the payload index on {field} is of type {kind}, with which the same filter "
-                "finds other documents; make it float for numbers, or declare datetimes"
-            )
-    if faults:
-        raise SchemaMismatchError(
-            f"the collection {name!r} does not fit this store: {'; '.join(faults)}"
+
+    name: str
+    metric: Metric
+    vector_name: str | None
+    layout: PayloadLayout
+    indexes: Mapping[tuple[str, ...], str]
+    datetimes: Collection[tuple[str, ...]]
+
+    def make(self, call: Calls, dimension: int) -> None:
+        """Make collection and payload indexes; no matter if somebody else is quicker."""
+        from qdrant_client import models
+
+        vector = models.VectorParams(
+            size=dimension, distance=models.Distance(_DISTANCES[self.metric])
         )
-    return int(params.size)
+        config = vector if self.vector_name is None else {self.vector_name: vector}
+
+        def make(client: Any) -> None:
+            try:
+                client.create_collection(
+                    self.name,
+                    vectors_config=config,
+                    metadata={LAYOUT: layout_metadata(self.layout)},
+                )
+            except Exception:
+                if not client.collection_exists(self.name):
+                    raise
+
+        def index(client: Any) -> None:
+            for path, kind in self.indexes.items():
+                schema = models.PayloadSchemaType(kind)
+                client.create_payload_index(self.name, encode_key(path), schema)
+
+        call("add", make)
+        if not call.local:  # which reads every payload anyway, and warns about indexes
+            call("add", index)
+
+    def check(self, info: Any, dimension: int | None) -> int:
+        """Hold an existing collection to the plan.
+
+        Args:
+            info: What the engine says of the collection.
+            dimension: How long its vectors are to be, or None.
+
+        Returns:
+            The length of its vectors.
+
+        Raises:
+            SchemaMismatchError: Listing every difference.
+        """
+        _check_layout(info, self.name, self.layout)
+        params = _vector(info.config.params.vectors, self.name, self.vector_name)
+        faults: list[str] = []
+        distance = str(params.distance.value)
+        if distance != _DISTANCES[self.metric]:
+            names = {theirs: ours for ours, theirs in _DISTANCES.items()}
+            faults.append(f"it compares by {names.get(distance, distance)}, not {self.metric}")
+        if dimension is not None and params.size != dimension:
+            faults.append(f"its vectors have {params.size} dimensions, not {dimension}")
+        declared = {encode_key(path) for path in self.datetimes}
+        for field, schema in (info.payload_schema or {}).items():
+            kind = str(getattr(schema.data_type, "value", schema.data_type))
+            if kind in _CHANGES_ANSWERS and not (kind == "datetime" and field in declared):
+                faults.append(
+                    f"the payload index on {field} is of type {kind}, with which the same filter "
+                    "finds other documents; make it float for numbers, or declare datetimes"
+                )
+        if faults:
+            raise misfit(f"the collection {self.name!r}", faults)
+        return int(params.size)
 
 
 def layout_metadata(layout: PayloadLayout) -> dict[str, Any]:
@@ -172,11 +174,6 @@ def payload_path(dialect: Qdrant, key: str | tuple[str, ...]) -> tuple[str, ...]
     return (*(as_path(dialect.prefix) if dialect.prefix else ()), *as_path(key))
 
 
-def datetime_paths(dialect: Qdrant) -> Iterable[tuple[str, ...]]:
-    """The metadata keys that are declared datetimes."""
-    return [as_path(key) for key in dialect.datetimes]
-
-
 def _vector(vectors: Any, name: str, vector_name: str | None) -> Any:
     if isinstance(vectors, dict):
         if (vector_name or UNNAMED) in vectors:
@@ -190,7 +187,3 @@ def _vector(vectors: Any, name: str, vector_name: str | None) -> Any:
             f"the collection {name!r} has one vector without a name; leave vector_name out"
         )
     return vectors
-
-
-def _indexing(name: str, field: str, schema: Any) -> Any:
-    return lambda client: client.create_payload_index(name, field, schema)

@@ -76,7 +76,7 @@ def quick_values(key: str, literals: Iterable[Scalar]) -> list[Condition]:
 @cache
 def looks_up() -> bool:
     """Whether the installed client compares values as this module expects."""
-    from vecstore.dialects.qdrant.models import filter_model
+    from vecstore.dialects.qdrant.points import filter_model
 
     try:
         from qdrant_client.local.payload_filters import check_filter

@@ -1,8 +1,8 @@
-"""Points of a Qdrant collection: their ids, reading them page by page, and as documents."""
+"""Points of a Qdrant collection: their ids, reading them as documents, changing their payloads."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +10,13 @@ import numpy as np
 
 from vecstore.dialects.qdrant.client import Calls
 from vecstore.dialects.qdrant.collection import UNNAMED
-from vecstore.dialects.qdrant.dialect import encode_key
+from vecstore.dialects.qdrant.dialect import encode_key, is_addressable
 from vecstore.dialects.qdrant.layout import OWN, PayloadLayout, point_id
-from vecstore.dialects.qdrant.models import filter_model
 from vecstore.document import Document, stored_document
 from vecstore.filter.convert import Compiled
+from vecstore.store.backend import changed
 from vecstore.store.foreign import ForeignRecords, fault_of
-from vecstore.store.limits import is_uuid_or_number
+from vecstore.store.limits import is_in_charset
 
 if TYPE_CHECKING:
     from vecstore.vectors import Vector
@@ -53,7 +53,7 @@ class Points:
         """The points that ids stand for; without ids that no point can have."""
         if self.layout.id is not None:
             return [point_id(one) for one in document_ids]
-        return [self.id(one) for one in document_ids if is_uuid_or_number(one)]
+        return [self.id(one) for one in document_ids if is_in_charset(one, "uuid_or_number")]
 
     def named(self, vector: Any) -> Any:
         """A vector as points take it."""
@@ -79,11 +79,17 @@ class Points:
 
         wanted_ids = [*document_ids]
         if self.elsewhere:
-            pages = self._pages(
-                operation, self._of_ids(wanted_ids, filter), include_embedding, len(wanted_ids)
-            )
+            assert self.layout.id is not None
+            ids = {"key": encode_key((self.layout.id,)), "match": {"any": wanted_ids}}
+            both = filter_model({"must": [ids, *([] if filter is None else [filter.native])]})
+            pages = self._pages(operation, both, include_embedding, len(wanted_ids))
             # An id that is a list is matched like each of its elements, and is no document's.
-            return [point for page in pages for point in page if self._has_id(point)]
+            return [
+                point
+                for page in pages
+                for point in page
+                if isinstance(point.payload[self.layout.id], str)
+            ]
         points = self.ids(wanted_ids)
         if not points:
             return []
@@ -122,14 +128,6 @@ class Points:
                 places[point.payload[self.layout.id]] = point.id
         return places
 
-    def _of_ids(self, document_ids: Sequence[str], filter: Compiled | None) -> Any:
-        assert self.layout.id is not None
-        ids = {"key": encode_key((self.layout.id,)), "match": {"any": [*document_ids]}}
-        return filter_model({"must": [ids, *([] if filter is None else [filter.query])]})
-
-    def _has_id(self, point: Any) -> bool:
-        return isinstance(point.payload[self.layout.id], str)
-
     def written(self, operation: str, points: Sequence[Any], ids: Sequence[str]) -> list[str]:
         """Which of the points are stored as they were to be written."""
         wanted = [point.id for point in points]
@@ -160,25 +158,22 @@ class Points:
         self, operation: str, filter: Any, include_embedding: bool, size: int
     ) -> Iterator[list[Any]]:
         offset: Any = None
-        while True:
-            page, offset = self.call(
-                operation, self._scroll(filter, include_embedding, size, offset)
+
+        def ask(client: Any) -> Any:
+            return client.scroll(
+                self.collection,
+                scroll_filter=filter,
+                limit=size,
+                offset=offset,
+                with_payload=True,
+                with_vectors=self.vectors(include_embedding),
             )
+
+        while True:
+            page, offset = self.call(operation, ask)
             yield list(page)
             if offset is None:
                 return
-
-    def _scroll(
-        self, filter: Any, include_embedding: bool, size: int, offset: Any
-    ) -> Callable[[Any], Any]:
-        return lambda client: client.scroll(
-            self.collection,
-            scroll_filter=filter,
-            limit=size,
-            offset=offset,
-            with_payload=True,
-            with_vectors=self.vectors(include_embedding),
-        )
 
     def documents(
         self, points: Iterable[Any], foreign: ForeignRecords, sign: float | None = None
@@ -191,10 +186,14 @@ class Points:
             sign: What to multiply scores with; None where points have none.
         """
         for point in self.holding(points, foreign):
+            document_id, text, metadata = self.layout.read(str(point.id), point.payload or {})
+            embedding = self._vector(point.vector)
+            if embedding is not None:
+                embedding.flags.writeable = False
             # A server scores in float32. Local mode has more digits, in which equal vectors differ
             # by the place where they stand.
             score = None if sign is None else float(np.float32(sign * point.score))
-            yield self._document(point, score)
+            yield stored_document(document_id, text, metadata, embedding, score)
 
     def holding(self, points: Iterable[Any], foreign: ForeignRecords) -> Iterator[Any]:
         """Those of the points that hold a document."""
@@ -205,16 +204,19 @@ class Points:
             else:
                 foreign.leave_out(point.id, fault)
 
-    def _document(self, point: Any, score: float | None) -> Document:
-        document_id, text, metadata = self.layout.read(str(point.id), point.payload or {})
-        embedding = self._vector(point.vector)
-        if embedding is not None:
-            embedding.flags.writeable = False
-        return stored_document(document_id, text, metadata, embedding, score)
+    def change(
+        self, operation: str, points: Sequence[Any], set: dict[str, Any], unset: tuple[str, ...]
+    ) -> None:
+        """Change the metadata of documents, given as the points that hold them."""
+        operations = _payload_operations(
+            self.layout, points, set, unset, by_filter=not self.call.local
+        )
+        self.call(
+            operation,
+            lambda client: client.batch_update_points(self.collection, operations, wait=True),
+        )
 
     def _vector(self, vector: Any) -> Any:
-        import numpy as np
-
         if isinstance(vector, dict):
             vector = vector.get(self.vector_name or UNNAMED)
         return None if vector is None else np.array(vector, dtype=np.float32)
@@ -222,8 +224,6 @@ class Points:
 
 def is_same_direction(left: Vector, right: Vector) -> bool:
     """Whether a vector is another one, which may have been cut to length 1."""
-    import numpy as np
-
     left, right = left.astype(np.float64), right.astype(np.float64)
     lengths = float(np.linalg.norm(left)), float(np.linalg.norm(right))
     if not all(lengths):
@@ -233,4 +233,112 @@ def is_same_direction(left: Vector, right: Vector) -> bool:
 
 def as_model(filter: Compiled | None) -> Any:
     """A compiled filter as the client takes it."""
-    return None if filter is None else filter_model(filter.query)
+    return None if filter is None else filter_model(filter.native)
+
+
+# The models are built as they are and not validated: the dialect has made them, and the client
+# would try each condition as every kind that there is, which takes seconds for ten thousand.
+
+
+def filter_model(query: Any) -> Any:
+    """A filter, given as the JSON of the REST interface, as a model of the client.
+
+    Example:
+        >>> filter_model({"must": [{"key": "n", "match": {"value": 1}}]}).must[0].key
+        'n'
+    """
+    from qdrant_client import models
+
+    branches: dict[str, Any] = {
+        branch: [_condition(one) for one in conditions] for branch, conditions in query.items()
+    }
+    return models.Filter.model_construct(**branches)
+
+
+def _condition(condition: Any) -> Any:
+    from qdrant_client import models
+
+    if "is_empty" in condition:
+        field = models.PayloadField.model_construct(key=condition["is_empty"]["key"])
+        return models.IsEmptyCondition.model_construct(is_empty=field)
+    if "key" not in condition:
+        return filter_model(condition)
+    key = condition["key"]
+    if "range" in condition:
+        return models.FieldCondition.model_construct(key=key, range=_range(condition["range"]))
+    match = condition["match"]
+    if "any" in match:
+        test: Any = models.MatchAny.model_construct(any=match["any"])
+    else:
+        test = models.MatchValue.model_construct(value=match["value"])
+    return models.FieldCondition.model_construct(key=key, match=test)
+
+
+def _range(bounds: Any) -> Any:
+    from qdrant_client import models
+
+    if any(isinstance(bound, str) for bound in bounds.values()):
+        return models.DatetimeRange.model_validate(bounds)
+    return models.Range.model_construct(**bounds)
+
+
+# The engine merges what it is given into the object at a path. Two things cannot be said that way:
+# a null, which takes the key away, and a key that no path can name. Only for these is the metadata
+# read, changed and written back, whole.
+
+
+def _payload_operations(
+    layout: PayloadLayout,
+    points: Sequence[Any],
+    set: dict[str, Any],
+    unset: tuple[str, ...],
+    *,
+    by_filter: bool,
+) -> list[Any]:
+    """Operations that change the metadata in the payloads of points.
+
+    With ``by_filter`` the points are named in a filter: one that has been deleted meanwhile is then
+    no error.
+    """
+    from qdrant_client import models
+
+    def select(chosen: Sequence[Any]) -> dict[str, Any]:
+        ids = [point.id for point in chosen]
+        if not by_filter:
+            return {"points": ids}
+        return {"filter": models.Filter(must=[models.HasIdCondition(has_id=ids)])}
+
+    where = (layout.metadata,) if layout.metadata else ()
+    if None not in set.values() and all(map(is_addressable, unset)):
+        operations: list[Any] = []
+        if set:
+            key = encode_key(where) if where else None
+            merged = models.SetPayload(payload=set, key=key, **select(points))
+            operations.append(models.SetPayloadOperation(set_payload=merged))
+        if unset:
+            keys = [encode_key((*where, name)) for name in unset]
+            removed = models.DeletePayload(keys=keys, **select(points))
+            operations.append(models.DeletePayloadOperation(delete_payload=removed))
+        return operations
+    if where:
+        return [
+            models.SetPayloadOperation(
+                set_payload=models.SetPayload(
+                    payload={
+                        layout.metadata: changed(
+                            (point.payload or {}).get(layout.metadata) or {}, set, unset
+                        )
+                    },
+                    **select([point]),
+                )
+            )
+            for point in points
+        ]
+    return [
+        models.OverwritePayloadOperation(
+            overwrite_payload=models.SetPayload(
+                payload=changed(point.payload or {}, set, unset), **select([point])
+            )
+        )
+        for point in points
+    ]

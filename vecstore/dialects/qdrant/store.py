@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
+from urllib.parse import urlsplit
 
-from vecstore.dialects.qdrant.changes import payload_operations
 from vecstore.dialects.qdrant.client import Calls
 from vecstore.dialects.qdrant.collection import (
     UNNAMED,
+    CollectionPlan,
     IndexType,
-    check_collection,
-    datetime_paths,
-    make_collection,
     payload_path,
     read_indexes,
 )
@@ -28,41 +25,38 @@ from vecstore.dialects.qdrant.layout import (
     MIN_INTEGER,
     OWN,
     PayloadLayout,
+    as_path,
     check_datetimes,
 )
 from vecstore.dialects.qdrant.local import LocalQdrant
 from vecstore.dialects.qdrant.points import Points, as_model
 from vecstore.document import Document
-from vecstore.embedding import BatchingStrategy, EmbedderInput, check_dimension
-from vecstore.errors import (
-    BackendError,
-    ConfigurationError,
-    SchemaMismatchError,
-)
+from vecstore.embedding import BatchingStrategy, EmbedderInput
+from vecstore.errors import BackendError, ConfigurationError, SchemaMismatchError
 from vecstore.filter.convert import Compiled
 from vecstore.filter.tree import LOGICAL, Expression
-from vecstore.store.backend import Batch, Place, Selection, duplicates_error, id_outside
-from vecstore.store.base import CommonOptions, VectorStore
+from vecstore.store.backend import Batch, Selection, id_outside
+from vecstore.store.base import CommonOptions
 from vecstore.store.capabilities import Metric, StoreCapabilities
+from vecstore.store.collection import BATCH, CollectionStore
 from vecstore.store.foreign import ForeignRecords
 from vecstore.store.limits import LONGEST_IN_FLOAT32, SHORTEST_IN_FLOAT32
-from vecstore.store.ranking import top_with_ties
-from vecstore.store.url import StoreURL
+from vecstore.store.ranking import filled, top_with_ties
+from vecstore.store.url import StoreURL, flag
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
 
     from vecstore.vectors import Matrix, Vector
 
-BATCH = 256
-"""Points in one request: a server takes 32 MiB at once by default."""
-
+_MOST = 2**31
+"""More points than a search can be asked for."""
 
 _LOCAL_MAX_COST = 100
 """The local mode tries each comparison in Python, some 10 microseconds for a document."""
 
 
-class QdrantStore(VectorStore):
+class QdrantStore(CollectionStore):
     """A collection of points, each with its document's id, text and metadata as payload.
 
     Args:
@@ -108,6 +102,7 @@ class QdrantStore(VectorStore):
     """
 
     name: ClassVar[str] = "qdrant"
+    engine: ClassVar[str] = "Qdrant"
     capabilities: StoreCapabilities = StoreCapabilities(
         filtered_count=True,
         min_integer=MIN_INTEGER,
@@ -115,6 +110,9 @@ class QdrantStore(VectorStore):
         max_dimension=65_536,
         max_batch=BATCH,
     )
+
+    _call: Calls
+    _records: Points
 
     def __init__(
         self,
@@ -147,9 +145,9 @@ class QdrantStore(VectorStore):
             raise ConfigurationError(f"a collection has a name, not {collection!r}")
         flags = {"exact": exact, "round_floats": round_floats, "create": create or False}
         flags["prefer_grpc"] = prefer_grpc or False
-        for option, flag in flags.items():
-            if not isinstance(flag, bool):
-                raise ConfigurationError(f"{option} is True or False, not {flag!r}")
+        for option, given in flags.items():
+            if not isinstance(given, bool):
+                raise ConfigurationError(f"{option} is True or False, not {given!r}")
         if vector_name is not None and not isinstance(vector_name, str):
             raise ConfigurationError(f"vector_name is a text, not {vector_name!r}")
         if timeout is not None and (type(timeout) is not int or timeout < 1):
@@ -169,15 +167,22 @@ class QdrantStore(VectorStore):
         )
         super().__init__(embedder, metric=metric, dimension=dimension, batching=batching, **common)
         self._dialect = Qdrant(prefix=layout.metadata, datetimes=datetimes)
-        self._datetimes = datetime_paths(self._dialect)
+        self._datetimes = [as_path(key) for key in self._dialect.datetimes]
         self._collection = collection
         self._layout = layout
+        self._reserved = layout.reserved
         self._vector_name = vector_name = vector_name or None
         self._exact = exact
         self._round_floats = round_floats
-        self._indexes = read_indexes(indexes or {}, self._dialect)
-        self._present = False
-        given: dict[str, Any] = {
+        self._plan = CollectionPlan(
+            name=collection,
+            metric=metric,
+            vector_name=vector_name,
+            layout=layout,
+            indexes=read_indexes(indexes or {}, self._dialect),
+            datetimes=[payload_path(self._dialect, path) for path in self._datetimes],
+        )
+        address: dict[str, Any] = {
             "url": url,
             "host": host,
             "path": path,
@@ -188,13 +193,13 @@ class QdrantStore(VectorStore):
             "api_key": api_key,
             "timeout": timeout,
         }
-        options = {name: value for name, value in given.items() if value is not None}
+        options = {name: value for name, value in address.items() if value is not None}
         if path is not None and create is False and not os.path.isdir(path):
             raise SchemaMismatchError(
                 f"there is no folder {path}, and create=False is not to make it"
             )
         self._call = Calls(client, options)
-        self._points = Points(
+        self._records = Points(
             call=self._call, collection=collection, layout=layout, vector_name=vector_name
         )
         self._create = self._call.local if create is None else create
@@ -208,11 +213,7 @@ class QdrantStore(VectorStore):
                 exact_topk=True,
                 max_cost=_LOCAL_MAX_COST,
             )
-        try:
-            self._open_collection()
-        except BaseException:
-            self._call.close()
-            raise
+        self._open_collection()
 
     @classmethod
     def from_url(
@@ -224,75 +225,36 @@ class QdrantStore(VectorStore):
         with the process: ``qdrant:?collection=docs``.
         """
         read = url.options(_URL_OPTIONS, options)
+        collection = url.collection(read.pop("collection", None), 6333)
         if url.host:
-            collection = read.pop("collection", None) or url.path.strip("/")
             if url.user is not None or url.password is not None:
                 raise ConfigurationError(f"{url}: Qdrant has no users; pass api_key=... by keyword")
-            scheme = "https" if url.scheme == "qdrant+https" else "http"
-            host = f"[{url.host}]" if ":" in url.host else url.host
-            port = url.port or (443 if scheme == "https" else 6333)
-            read["url"] = f"{scheme}://{host}:{port}"
-            read.setdefault("port", port)
+            read["url"] = url.server(6333)
+            read.setdefault("port", urlsplit(read["url"]).port)
         else:
-            collection = read.pop("collection", None)
             folder = url.file()
             read.update({"location": ":memory:"} if folder is None else {"path": folder})
-        if not collection:
-            raise ConfigurationError(
-                f"{url}: name the collection: qdrant://host:6333/docs, or ?collection=docs"
-            )
         return cls(collection, embedder=embedder, **read)
 
     # --- the collection ----------------------------------------------------------------------
 
-    def _open_collection(self) -> None:
-        if self._exists("open"):
-            return
-        if not self._create:
-            raise SchemaMismatchError(
-                f"there is no collection {self._collection!r} in Qdrant; open the store with "
-                "create=True to make it, or name one that exists"
-            )
-        if self._dimension is not None:
-            self._make(self._dimension)
-
-    def _exists(self, operation: str) -> bool:
-        """Whether the collection is there; looked at once, when it is."""
-        if not self._present:
-            name = self._collection
-            if not self._call(operation, lambda client: client.collection_exists(name)):
-                return False
-            info = self._call(operation, lambda client: client.get_collection(name))
-            self._dimension = check_collection(
-                info,
-                name,
-                metric=self.metric,
-                dimension=self._dimension,
-                vector_name=self._vector_name,
-                layout=self._layout,
-                datetimes=[payload_path(self._dialect, path) for path in self._datetimes],
-            )
-            if self._vector_name is None and isinstance(info.config.params.vectors, dict):
-                self._points = replace(self._points, vector_name=UNNAMED)
-            self._present = True
+    def _look(self, operation: str) -> bool:
+        name = self._collection
+        if not self._call(operation, lambda client: client.collection_exists(name)):
+            return False
+        info = self._call(operation, lambda client: client.get_collection(name))
+        self._dimension = self._plan.check(info, self._dimension)
+        if self._vector_name is None and isinstance(info.config.params.vectors, dict):
+            self._records = replace(self._records, vector_name=UNNAMED)
         return True
 
-    def _make(self, dimension: int) -> None:
-        make_collection(
-            self._call,
-            self._collection,
-            metric=self.metric,
-            dimension=dimension,
-            vector_name=self._vector_name,
-            layout=self._layout,
-            indexes=self._indexes,
-        )
-        self._exists("add")
+    def _make_collection(self, dimension: int) -> None:
+        self._plan.make(self._call, dimension)
 
     # --- the hooks ---------------------------------------------------------------------------
 
     def _compile_filter(self, filter: Expression) -> Compiled:
-        reserved = self._layout.reserved
+        reserved = self._reserved
         for atom in filter.walk() if reserved else ():
             if atom.op not in LOGICAL and atom.key.path[0] in reserved:
                 raise self._dialect.refuse(
@@ -321,16 +283,14 @@ class QdrantStore(VectorStore):
     def _add(self, batch: Batch) -> Iterable[str]:
         from qdrant_client import models
 
-        if not self._exists("add"):
-            self._make(batch.vectors.shape[1])
-        check_dimension(batch.vectors.shape[1], self.dimension, f"document {batch.ids[0]!r}")
-        with self._call.exclusive():
+        self._make_ready(batch)
+        with self._call.exclusive:
             rows, vectors = self._free(batch), self._as_kept(batch.vectors)
-            places = self._points.places("add", [batch.ids[row] for row in rows])
+            places = self._records.places("add", [batch.ids[row] for row in rows])
             points = [
                 models.PointStruct(
                     id=places[batch.ids[row]],
-                    vector=self._points.named(vectors[row].tolist()),
+                    vector=self._records.named(vectors[row].tolist()),
                     payload=self._layout.write(
                         batch.ids[row], batch.texts[row], batch.metadata[row]
                     ),
@@ -343,7 +303,7 @@ class QdrantStore(VectorStore):
 
     def _as_kept(self, vectors: Matrix) -> Matrix:
         """Vectors of length 1 under cosine: the engine's own float32 overflows at 1e19."""
-        if self.metric != "cosine":
+        if self._metric != "cosine":
             return vectors
         import numpy as np
 
@@ -353,24 +313,16 @@ class QdrantStore(VectorStore):
 
     def _free(self, batch: Batch) -> Sequence[int]:
         """The rows of a batch that may be written."""
-        rows = range(len(batch))
         if batch.on_conflict == "replace" and batch.within is None:
-            return rows
-        taken = Counter(self._points.stored("add", batch.ids))
+            return range(len(batch))
+        taken = Counter(self._records.stored("add", batch.ids))
         if batch.within is not None and taken:
             # Others may have written two points with one id, of which one is in the scope.
-            ours = Counter(self._points.stored("add", batch.ids, batch.within))
+            ours = Counter(self._records.stored("add", batch.ids, batch.within))
             outside = taken - ours
             if outside:
                 raise id_outside([id for id in batch.ids if id in outside])
-        if batch.on_conflict == "replace":
-            return rows
-        if taken and batch.on_conflict == "error":
-            raise duplicates_error([id for id in batch.ids if id in taken])
-        return [row for row in rows if batch.ids[row] not in taken]
-
-    def _stored_ids(self, ids: tuple[str, ...]) -> set[str]:
-        return {*self._points.stored("add", ids)} if self._exists("add") else set()
+        return batch.free_rows(taken)
 
     def _upsert(self, points: list[Any], ids: list[str]) -> None:
         name = self._collection
@@ -379,7 +331,7 @@ class QdrantStore(VectorStore):
         except BackendError as error:
             # Local mode writes point by point, and a server may have done what it did not answer.
             with suppress(BackendError):
-                error.stored_ids = self._points.written("add", points, ids)
+                error.stored_ids = self._records.written("add", points, ids)
             raise
 
     def _search(
@@ -387,58 +339,42 @@ class QdrantStore(VectorStore):
     ) -> Iterable[Document]:
         from qdrant_client import models
 
-        if not self._exists("search"):
+        if not (self._present or self._exists("search")):
             return []
         options: dict[str, Any] = {
             "query": self._as_kept(vector[None])[0].tolist(),
             "using": self._vector_name,
-            "query_filter": as_model(filter),
             "search_params": models.SearchParams(exact=True) if self._exact else None,
+            "query_filter": as_model(filter),
+            "with_vectors": self._records.vectors(include_embedding),
             "with_payload": True,
-            "with_vectors": self._points.vectors(include_embedding),
         }
-        sign = -1.0 if self.metric == "euclidean" else 1.0
-        foreign = self._foreign()
+        sign = -1.0 if self._metric == "euclidean" else 1.0
+        foreign = ForeignRecords(self._title)
+
+        def ask(limit: int) -> list[Any]:
+            found = self._call(
+                "search",
+                lambda client: client.query_points(self._collection, limit=limit, **options),
+            )
+            return list(found.points)
+
+        def read(points: Sequence[Any]) -> list[Document]:
+            return list(self._records.documents(points, foreign, sign))
 
         def fetch(count: int) -> list[Document]:
-            limit = count
-            while True:
-                points = self._call("search", _querying(self._collection, limit, options)).points
-                found = list(self._points.documents(points, foreign, sign))
-                if len(found) >= count or len(points) < limit:
-                    return found[:count]
-                # Points that hold no document took the place of some that do.
-                limit = count + 2 * (len(points) - len(found))
+            return filled(ask, read, count, _MOST)
 
         if self.capabilities.exact_topk:
-            return top_with_ties(fetch, top_k, metric=self.metric)
+            return top_with_ties(fetch, top_k, metric=self._metric)
         return fetch(top_k)
-
-    def _get(
-        self, selection: Selection, *, limit: int | None, include_embedding: bool
-    ) -> Iterable[Document]:
-        if not self._exists("get"):
-            return []
-        if selection.ids is not None:
-            found = self._points.selected("get", selection.ids, selection.filter, include_embedding)
-            return self._points.documents(found, self._foreign())
-        size = min(limit or BATCH, BATCH)
-        pages = self._points.pages("get", selection.filter, include_embedding, size)
-        points = (point for page in pages for point in page)
-        return islice(self._points.documents(points, self._foreign()), limit)
-
-    def _scan(self, filter: Any, *, batch_size: int, include_embedding: bool) -> Iterator[Document]:
-        if self._exists("scan"):
-            foreign = self._foreign()
-            for page in self._points.pages("scan", filter, include_embedding, batch_size):
-                yield from self._points.documents(page, foreign)
 
     def _delete(self, selection: Selection) -> int:
         assert selection.ids is not None
         if not self._exists("delete"):
             return 0
-        with self._call.exclusive():
-            stored = self._points.selected("delete", selection.ids, selection.filter, False)
+        with self._call.exclusive:
+            stored = self._records.selected("delete", selection.ids, selection.filter, False)
             if stored:
                 points = [point.id for point in stored]
                 name = self._collection
@@ -446,7 +382,7 @@ class QdrantStore(VectorStore):
         return len(stored)
 
     def _delete_filtered(self, filter: Any) -> int:
-        with self._call.exclusive():
+        with self._call.exclusive:
             return super()._delete_filtered(filter)
 
     def _count(self, filter: Any) -> int:
@@ -467,25 +403,22 @@ class QdrantStore(VectorStore):
         set = self._storable(set, None)
         if not self._exists("update_metadata"):
             return 0
-        foreign = self._foreign()
+        foreign = ForeignRecords(self._title)
         count = 0
-        with self._call.exclusive():
+        with self._call.exclusive:
             # Pages follow the points' ids, which an update leaves alone: no point is met twice.
             for page in self._selected_pages("update_metadata", selection):
-                points = list(self._points.holding(page, foreign))
+                points = list(self._records.holding(page, foreign))
                 if points:
-                    operations = payload_operations(
-                        self._layout, points, set, unset, by_filter=not self._call.local
-                    )
-                    self._call("update_metadata", _batch_update(self._collection, operations))
+                    self._records.change("update_metadata", points, set, unset)
                     count += len(points)
         return count
 
     def _selected_pages(self, operation: str, selection: Selection) -> Iterator[list[Any]]:
         if selection.ids is None:
-            yield from self._points.pages(operation, selection.filter, False, BATCH)
+            yield from self._records.pages(operation, selection.filter, False, BATCH)
         else:
-            yield self._points.selected(operation, selection.ids, selection.filter, False)
+            yield self._records.selected(operation, selection.ids, selection.filter, False)
 
     def _clear(self) -> None:
         from qdrant_client import models
@@ -495,44 +428,13 @@ class QdrantStore(VectorStore):
             everything = models.FilterSelector(filter=models.Filter())
             self._call("clear", lambda client: client.delete(name, everything, wait=True))
 
-    def _foreign(self) -> ForeignRecords:
-        return ForeignRecords(f"the collection {self._collection!r}")
-
-    def _place(self) -> Place:
-        return Place(system="qdrant", collection=self._collection)
-
-    def _close(self) -> None:
-        self._call.close()
-
     def _bound_to_process(self) -> str | None:
         return "its documents are in the memory of this one" if self._call.in_memory else None
-
-    def _after_fork(self) -> None:
-        self._call.after_fork()
-
-    def _native(self) -> QdrantClient:
-        """The Qdrant client; in local mode, take care that one thread uses it at a time."""
-        client: QdrantClient = self._call.client
-        return client
-
-
-def _querying(collection: str, limit: int, options: dict[str, Any]) -> Callable[[Any], Any]:
-    return lambda client: client.query_points(collection, limit=limit, **options)
-
-
-def _batch_update(collection: str, operations: list[Any]) -> Callable[[Any], Any]:
-    return lambda client: client.batch_update_points(collection, operations, wait=True)
-
-
-def _flag(text: str) -> bool:
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    raise ValueError(text)
 
 
 _URL_OPTIONS: dict[str, Any] = {
     **dict.fromkeys(("collection", "metric", "vector_name"), str),
     **dict.fromkeys(("dimension", "timeout", "grpc_port"), int),
-    **dict.fromkeys(("create", "exact", "prefer_grpc", "round_floats"), _flag),
+    **dict.fromkeys(("create", "exact", "prefer_grpc", "round_floats"), flag),
     **dict.fromkeys(("api_key", "batching", "layout", "datetimes", "indexes"), None),
 }

@@ -7,7 +7,7 @@ import pytest
 from vecstore.document import Document
 from vecstore.errors import DocumentError
 from vecstore.store.base import VectorStore
-from vecstore.store.limits import is_uuid_or_number
+from vecstore.store.limits import is_in_charset
 from vecstore.testing.samples import HOSTILE_TEXTS
 from vecstore.testing.store_suite.base import StoreSuiteBase
 from vecstore.testing.store_suite.embedders import vector_of
@@ -165,7 +165,7 @@ class Ids(StoreSuiteBase):
         if limits.id_charset == "uuid":
             return [_UUID]
         if limits.id_charset == "uuid_or_number":
-            numbers = [id for id in ids if is_uuid_or_number(id)]
+            numbers = [id for id in ids if is_in_charset(id, "uuid_or_number")]
             return [*dict.fromkeys([*numbers, "0", "7", "18446744073709551615", _UUID])]
         return ["1", "-1", "9223372036854775807"]
 

@@ -1,0 +1,160 @@
+"""Stores whose engine holds collections by name; one that is missing is made by the first batch."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, ClassVar, Final, Protocol
+
+from vecstore.document import Document
+from vecstore.errors import SchemaMismatchError
+from vecstore.store.backend import Batch, Place, Selection
+from vecstore.store.base import VectorStore
+from vecstore.store.foreign import ForeignRecords
+
+BATCH: Final = 256
+"""Records in one request: what fits into the messages that servers take and send by default."""
+
+
+class Calls(Protocol):
+    """The client of the engine, and the way to it."""
+
+    client: Any
+
+    def close(self) -> None:
+        """Close the client if it is the store's own."""
+
+    def after_fork(self) -> None:
+        """In a forked child: connect anew, or say why that cannot be."""
+
+
+class Records(Protocol):
+    """The records of a collection, as its engine has them.
+
+    ``operation`` is what the caller of the store asked for, and ``filter`` what the store's
+    ``_compile_filter`` made of a filter.
+    """
+
+    def selected(
+        self, operation: str, ids: Iterable[str], filter: Any, include_embedding: bool, /
+    ) -> list[Any]:
+        """Those with one of the ids that match."""
+
+    def pages(
+        self, operation: str, filter: Any, include_embedding: bool, size: int, /
+    ) -> Iterator[list[Any]]:
+        """All that match, page by page, none twice."""
+
+    def stored(self, operation: str, ids: Sequence[str], filter: Any = None, /) -> list[str]:
+        """Which of the ids are stored, and match."""
+
+    def documents(self, records: Iterable[Any], foreign: ForeignRecords, /) -> Iterator[Document]:
+        """The documents that records hold; ``foreign`` takes note of those that hold none."""
+
+
+class CollectionStore(VectorStore):
+    """A store on a collection; a constructor sets these attributes and ends in `_open_collection`.
+
+    Attributes:
+        _collection: The collection's name.
+        _call: The client.
+        _records: What reads the collection.
+        _create: Whether the collection is made when it is missing.
+        _present: Whether the collection has been found, and looked at.
+        _title: The collection as sentences name it.
+    """
+
+    engine: ClassVar[str]
+    """What the database is called in sentences."""
+
+    _collection: str
+    _call: Calls
+    _records: Records
+    _create: bool
+    _present = False
+    _title: str
+
+    @abstractmethod
+    def _look(self, operation: str) -> bool:
+        """Whether the collection is there; if so, note what it is like.
+
+        Raises:
+            SchemaMismatchError: If it does not fit.
+        """
+
+    @abstractmethod
+    def _make_collection(self, dimension: int) -> None:
+        """Make the collection; no matter if somebody else is quicker."""
+
+    def _open_collection(self) -> None:
+        """Find the collection, or make it if its dimension is known; else close the client."""
+        self._title = f"the collection {self._collection!r}"
+        try:
+            if self._exists("open"):
+                return
+            if not self._create:
+                raise SchemaMismatchError(
+                    f"there is no collection {self._collection!r} in {self.engine}; open the store "
+                    "with create=True to make it, or name one that exists"
+                )
+            if self._dimension is not None:
+                self._make(self._dimension)
+        except BaseException:
+            self._call.close()
+            raise
+
+    def _exists(self, operation: str) -> bool:
+        """Whether the collection is there; looked at once, when it is."""
+        if not self._present:
+            self._present = self._look(operation)
+        return self._present
+
+    def _make(self, dimension: int) -> None:
+        self._make_collection(dimension)
+        self._exists("add")
+
+    def _make_ready(self, batch: Batch) -> None:
+        """See to it that there is a collection for the vectors of a batch."""
+        if not self._exists("add"):
+            self._make(batch.vectors.shape[1])
+        batch.check_dimension(self.dimension)
+
+    # --- hooks that need no more than reading ------------------------------------------------
+
+    def _get(
+        self, selection: Selection, *, limit: int | None, include_embedding: bool
+    ) -> Iterable[Document]:
+        if not self._exists("get"):
+            return []
+        ids, filter = selection.ids, selection.filter
+        found: Iterable[Any]
+        if ids is not None:
+            found = self._records.selected("get", ids, filter, include_embedding)
+        else:
+            size = min(limit or BATCH, BATCH)
+            pages = self._records.pages("get", filter, include_embedding, size)
+            found = (record for page in pages for record in page)
+        return islice(self._records.documents(found, ForeignRecords(self._title)), limit)
+
+    def _scan(self, filter: Any, *, batch_size: int, include_embedding: bool) -> Iterator[Document]:
+        if self._exists("scan"):
+            foreign = ForeignRecords(self._title)
+            for page in self._records.pages("scan", filter, include_embedding, batch_size):
+                yield from self._records.documents(page, foreign)
+
+    def _stored_ids(self, ids: tuple[str, ...]) -> set[str]:
+        return set(self._records.stored("add", ids)) if self._exists("add") else set()
+
+    def _place(self) -> Place:
+        return Place(system=self.name, collection=self._collection)
+
+    def _close(self) -> None:
+        self._call.close()
+
+    def _after_fork(self) -> None:
+        self._call.after_fork()
+
+    def _native(self) -> Any:
+        """The client; of an engine inside this process, take care that one thread uses it."""
+        return self._call.client

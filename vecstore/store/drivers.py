@@ -1,0 +1,97 @@
+"""What stores share that call a database's client: its errors as ours, told without secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from vecstore.errors import BackendError, BackendNotInstalledError, SchemaMismatchError
+from vecstore.installing import install_line
+
+_RETRYABLE_GRPC: Final = frozenset(
+    {"UNAVAILABLE", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED", "ABORTED"}
+)
+
+
+class Secrets:
+    """Texts that appear in no error.
+
+    Args:
+        texts: Passwords, tokens and keys, or None in the place of one.
+
+    Example:
+        >>> Secrets(["swordfish", None]).redacted("no such user: me:swordfish")
+        'no such user: me:***'
+    """
+
+    def __init__(self, texts: Iterable[str | None]) -> None:
+        # One may be part of another.
+        self._texts = sorted({text for text in texts if text}, key=len, reverse=True)
+
+    def redacted(self, text: str) -> str:
+        """The text without them."""
+        for secret in self._texts:
+            text = text.replace(secret, "***")
+        return text
+
+    def safe_cause(self, error: Exception) -> Exception | None:
+        """The driver's error as a cause, unless it tells a secret."""
+        told = f"{error!s}{error!r}"
+        return error if self.redacted(told) == told else None
+
+
+def refused(
+    engine: str,
+    operation: str,
+    error: Exception,
+    secrets: Secrets,
+    *,
+    retryable: bool,
+    told: str | None = None,
+    hint: str = "",
+) -> BackendError:
+    """What a caller is told of a driver's error; raise it ``from secrets.safe_cause(error)``.
+
+    Args:
+        engine: What the database is called.
+        operation: What the caller of the store asked for.
+        error: Of the driver.
+        secrets: What may not be told.
+        retryable: Whether the same call may succeed later.
+        told: What the error says, where that is not its text.
+        hint: What to do about it, as the end of the sentence.
+    """
+    text = secrets.redacted((str(error) if told is None else told).strip())
+    return BackendError(
+        f"{engine} refused {operation}: {text or type(error).__name__}{hint}",
+        operation=operation,
+        retryable=retryable,
+    )
+
+
+def has_passing_grpc_code(error: Exception) -> bool:
+    """Whether an error of gRPC is one that the same call may not meet again."""
+    code = getattr(error, "code", None)
+    return getattr(code() if callable(code) else code, "name", "") in _RETRYABLE_GRPC
+
+
+def not_installed(reason: str, extra: str, error: ImportError) -> BackendNotInstalledError:
+    """The error for a missing client.
+
+    Args:
+        reason: What needs it, such as ``"the Milvus store needs pymilvus"``.
+        extra: Which extra brings it.
+        error: Of the import.
+    """
+    return BackendNotInstalledError(f"{reason}: {install_line(extra)}", name=error.name)
+
+
+def misfit(place: str, faults: Iterable[str], hint: str = "") -> SchemaMismatchError:
+    """The error for a table or collection that is not as a store wants it.
+
+    Args:
+        place: What is not, such as ``"the collection 'docs'"``.
+        faults: Every difference.
+        hint: What to do about it, as the end of the sentence.
+    """
+    return SchemaMismatchError(f"{place} does not fit this store: {'; '.join(faults)}{hint}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
@@ -173,6 +173,27 @@ class Compiled:
         return "\n".join([shown, *[f"  {name} = {value!r}" for name, value in pairs]])
 
 
+def check_own_names(subclass: type, own: Iterable[str]) -> None:
+    """Refuse a class from outside that takes a name for itself which its base goes by inside.
+
+    Args:
+        subclass: The class.
+        own: Names of the base; those without an underscore are for subclasses.
+
+    Raises:
+        TypeError: Naming it.
+    """
+    if subclass.__module__.partition(".")[0] == __name__.partition(".")[0]:
+        return
+    # Names of ABC are there twice where a dataclass is made anew with its slots.
+    taken = [name for name in own if re.match("_(?!abc_)[a-z]", name) and name in vars(subclass)]
+    if taken:
+        raise TypeError(
+            f"{subclass.__name__}.{taken[0]} stands in the way of its base, which has something of "
+            f"its own under that name; call it otherwise, for example {taken[0]}_of_mine"
+        )
+
+
 class FilterConverter(ABC, Generic[Part]):
     """The template method that turns an expression into a backend's query.
 
@@ -183,6 +204,10 @@ class FilterConverter(ABC, Generic[Part]):
     """
 
     name: ClassVar[str]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        check_own_names(cls, vars(FilterConverter))
 
     @property
     @abstractmethod

@@ -38,7 +38,7 @@ from vecstore.errors import (
     ScopeError,
 )
 from vecstore.filter.builder import Field
-from vecstore.filter.convert import Compiled
+from vecstore.filter.convert import Compiled, check_own_names
 from vecstore.filter.cost import AS_DECLARED, MaxCost, check_cost, read_max_cost
 from vecstore.filter.normalize import simplify
 from vecstore.filter.serial import without_origin
@@ -46,7 +46,7 @@ from vecstore.filter.tautology import matches_everything
 from vecstore.filter.tree import Expression, FilterInput
 from vecstore.spellings import NoOptions, StoreType, unknown_keyword, unknown_method
 from vecstore.store.arguments import SearchRequest, read_filter
-from vecstore.store.backend import id_parts
+from vecstore.store.backend import StoreHooks, id_parts
 from vecstore.store.capabilities import Metric, OnConflict, OnError, StoreCapabilities
 from vecstore.store.guard import GuardedHooks
 from vecstore.store.observing import (
@@ -126,6 +126,11 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
     Raises:
         ConfigurationError: If one of these cannot work.
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        own = {*vars(VectorStore), *vars(GuardedHooks)}
+        check_own_names(cls, sorted(own - vars(StoreHooks).keys()))
 
     _origin: Origin | None = None
     """What opened the store, if it was ``open_store``: as that, it gets into other processes."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.store.conformance.broken.registry import caught_by
+from tests.store.conformance.broken.registry import Inside, caught_by
 from tests.store.conformance.limited import FLAT, check_flat
 from vecstore import (
     Batch,
@@ -165,7 +165,7 @@ class ForgetsWhatWasStored(SimpleVectorStore):
 
 
 @caught_by("test_nothing_of_a_wrong_answer_is_stored[one too few]")
-class StoresWhatCame(SimpleVectorStore):
+class StoresWhatCame(Inside):
     def _embed_documents(self, documents: Sequence[Any], dimension: int | None) -> Any:
         embedder: Any = self.embedder
         vectors = embedder.embed_documents([one.text for one in documents])
@@ -224,7 +224,7 @@ class EmbedsInTheOrderGiven(SimpleVectorStore):
 
 
 @caught_by("test_a_vector_that_is_none_leaves_its_document_out")
-class LeavesTheBatchOut(SimpleVectorStore):
+class LeavesTheBatchOut(Inside):
     def _embed_documents(self, documents: Sequence[Any], dimension: int | None) -> Any:
         vectors = super()._embed_documents(documents, dimension)
         if not np.isfinite(vectors).all():

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from tests.store.conformance.broken.registry import caught_by
+from tests.store.conformance.broken.registry import Inside, caught_by
 from vecstore import (
     BackendError,
     Batch,
@@ -190,7 +190,7 @@ class CountsByReading(SimpleVectorStore):
 
 
 @caught_by("test_max_batch")
-class SendsTooMuch(SimpleVectorStore):
+class SendsTooMuch(Inside):
     capabilities = StoreCapabilities(max_batch=10)
 
     def _parts(self, ids: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

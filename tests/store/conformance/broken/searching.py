@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.store.conformance.broken.registry import caught_by
+from tests.store.conformance.broken.registry import Inside, caught_by
 from vecstore import Batch, Document, Expression, Op, SimpleVectorStore
 
 # --- search -----------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ class MultipliesInFloat32(SimpleVectorStore):
 
 
 @caught_by("test_lengths_past_the_limit_are_refused")
-class TakesWhatItDoesNotDeclare(SimpleVectorStore):
+class TakesWhatItDoesNotDeclare(Inside):
     capabilities = replace(SimpleVectorStore.capabilities, max_vector_length=1e18)
 
     def _check_query(self, vector: Any, error: type[Exception]) -> None:

@@ -345,3 +345,102 @@ def test_writers_of_the_same_documents_do_not_deadlock(open_pg: Open, rounds: in
     for thread in threads:
         thread.join()
     assert failures == []
+
+
+WRITES: dict[str, tuple[int, Callable[[PgvectorStore, list[str]], object]]] = {
+    # Up to 63 documents travel as arrays, more by COPY.
+    "add by arrays": (20, lambda store, ids: store.add(_again(ids))),
+    "add by several arrays": (1_000, lambda store, ids: _without_staging(store).add(_again(ids))),
+    "add by copy": (100, lambda store, ids: store.add(_again(ids))),
+    "update by ids": (20, lambda store, ids: store.update_metadata(ids, set={"x": 1})),
+    "update by filter": (
+        20,
+        lambda store, ids: store.update_metadata(filter="n >= 0", set={"x": 1}),
+    ),
+    "delete by ids": (20, lambda store, ids: store.delete(ids)),
+    "delete by filter": (20, lambda store, ids: store.delete(filter="n >= 0")),
+}
+
+
+def _without_staging(store: PgvectorStore) -> PgvectorStore:
+    """As for a role that may not make temporary tables."""
+    store._staging = False
+    return store
+
+
+def _again(ids: list[str]) -> list[Document]:
+    return [Document("again", {"n": 1}, id, [1, 1]) for id in ids]
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_rows_are_locked_in_the_order_of_their_ids(
+    name: str, open_pg: Open, postgres_dsn: str, table: str
+) -> None:
+    """A writer that has to wait for one row holds those before it, and none behind it.
+
+    So two writers of the same rows meet at the first of them. That a deadlock is tried again hides
+    the order from whoever only counts deadlocks.
+    """
+    count, write = WRITES[name]
+    store = open_pg(dimension=2, index=None)
+    ids = [f"d{n:04}" for n in range(count)]
+    mixed = ids[count // 3 :] + ids[: count // 3]
+    mixed.reverse()
+    store.add([Document("text", {"n": 1}, id, [1, 1]) for id in mixed])
+    with psycopg.connect(postgres_dsn) as other, psycopg.connect(postgres_dsn) as third:
+        # As they lie in the table the rows are in another order.
+        third.execute(f"UPDATE {table} SET text = 'moved' WHERE id < 'd0005'")
+        third.commit()
+        middle = ids[count // 2]
+        other.execute(f"SELECT 1 FROM {table} WHERE id = %s FOR UPDATE", [middle])
+        writer = threading.Thread(target=write, args=(store, mixed))
+        writer.start()
+        try:
+            eventually(lambda: _waiting(third) == 1)
+            free = third.execute(f"SELECT id FROM {table} FOR UPDATE SKIP LOCKED").fetchall()
+            third.rollback()
+        finally:
+            other.rollback()
+            writer.join()
+    assert sorted(row[0] for row in free) == ids[count // 2 + 1 :]
+
+
+def test_a_write_that_lost_against_another_one_is_done_again(
+    open_pg: Open, postgres_dsn: str, table: str
+) -> None:
+    """Writers beside our stores keep to no order; the server picks our transaction as the victim."""
+    store = open_pg(dimension=2, index=None)
+    store.add(documents(3))
+    counts: list[int] = []
+
+    def write() -> None:
+        counts.append(store.update_metadata(["d0000", "d0001", "d0002"], set={"x": 1}))
+
+    lock = f"SELECT 1 FROM {table} WHERE id = %s FOR UPDATE"
+    with (
+        psycopg.connect(postgres_dsn) as other,
+        psycopg.connect(postgres_dsn) as third,
+        psycopg.connect(postgres_dsn) as watching,
+    ):
+        other.execute("SET deadlock_timeout = '1h'")  # whoever looks first loses
+        other.execute(lock, ["d0002"])
+        third.execute(lock, ["d0001"])
+        ours = threading.Thread(target=write)
+        ours.start()
+        eventually(lambda: _waiting(watching) == 1)
+        theirs = threading.Thread(target=other.execute, args=(lock, ["d0000"]))
+        theirs.start()
+        eventually(lambda: _waiting(watching) == 2)
+        third.rollback()  # now each waits for the other
+        theirs.join()
+        other.rollback()
+        ours.join()
+    assert counts == [3]
+    assert store.count("x == 1") == 3
+
+
+def _waiting(connection: psycopg.Connection[Any]) -> int:
+    """How many sessions wait for a row that another one has locked."""
+    found = connection.execute("SELECT count(*) FROM pg_locks WHERE NOT granted").fetchone()
+    connection.rollback()
+    return found[0] if found else 0

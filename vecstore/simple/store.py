@@ -28,6 +28,7 @@ from vecstore.simple.table import Rows, Snapshot, Table
 from vecstore.store.backend import Batch, Selection, changed, duplicates_error, id_outside
 from vecstore.store.base import CommonOptions, VectorStore
 from vecstore.store.capabilities import Metric, StoreCapabilities
+from vecstore.store.operations import Call, CountCall, GetCall, SearchCall
 from vecstore.vectors import Matrix, Vector, first_zero
 
 if TYPE_CHECKING:
@@ -333,6 +334,20 @@ class SimpleVectorStore(VectorStore):
         if outside:
             raise id_outside(outside)
 
+    def _is_quick(self, call: Call[Any]) -> bool:
+        if type(self) is not SimpleVectorStore:
+            return False  # its hooks may be others
+        snapshot = self._table.snapshot
+        small = snapshot.size <= _QUICK_ROWS
+        if isinstance(call, SearchCall):
+            numbers = snapshot.size * (snapshot.dimension or 1)
+            return small and numbers <= _QUICK_NUMBERS and call.request.query is None
+        if isinstance(call, GetCall) and call.ids is not None:
+            return len(call.ids) <= _QUICK_ROWS and (small or call.filter is call.within is None)
+        if isinstance(call, CountCall):
+            return small or call.filter is call.within is None
+        return False
+
     def _search(
         self, vector: Vector, *, top_k: int, filter: Any, include_embedding: bool
     ) -> Iterable[Document]:
@@ -449,6 +464,9 @@ def _selected(snapshot: Snapshot, filter: Expression | None) -> Rows | None:
         return None
     return snapshot.selected_rows(filter)
 
+
+_QUICK_ROWS, _QUICK_NUMBERS = 500, 100_000
+"""What is answered within some 50 microseconds: so many documents, and numbers in their vectors."""
 
 _FIRST_LOOK = 256
 """So many rows are asked one by one where a few documents are enough."""

@@ -51,7 +51,7 @@ class AsyncVectorStore:
     that moment comes to its end, and nothing else begins. The ``asyncio.CancelledError`` of an
     ``add`` has a list ``stored_ids`` of what was stored, to which the batch in flight is appended
     when it ends. The embedder's ``aembed_documents`` and ``aembed_query`` are awaited where they
-    exist.
+    exist. What the store in memory answers sooner than a thread would begin is answered at once.
 
     Example:
         >>> import asyncio
@@ -234,6 +234,10 @@ class AsyncVectorStore:
     async def _execute(self, call: Call[Result]) -> Result:
         # What depends on the caller's own context is asked here, before the hop.
         store = self._store._entered()
+        if store._root._is_quick(call):
+            # Others get their turn, as they would while a thread works.
+            await asyncio.sleep(0)
+            return store._execute(call)
         return await self._in_worker(partial(store._execute, call))
 
     async def _in_worker(self, work: Callable[[], Result]) -> Result:

@@ -627,6 +627,14 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         """Whether every document matches, as far as the backend can tell without looking."""
         return self._compiled(operation, filter) == (True, None)
 
+    def _is_quick(self, call: Call[Any]) -> bool:
+        """Whether a call takes less time than handing it to a thread, and waits for nobody.
+
+        Awaited calls of that kind run where they are awaited. By default none is: a backend that
+        is asked over a network, a file or a lock makes the event loop wait.
+        """
+        return False
+
     def _embed_documents(self, documents: Sequence[TextToEmbed], dimension: int | None) -> Matrix:
         """The vectors of a batch; the only way to the embedder besides :meth:`_embed_queries`."""
         assert self._bound_embedder is not None

@@ -22,6 +22,7 @@ from vecstore.errors import (
     ScopeError,
     StoreClosedError,
 )
+from vecstore.store.operations import CountCall
 
 
 def run(main: Coroutine[Any, Any, Any]) -> Any:
@@ -62,6 +63,7 @@ def gated(store: Any, hook: str, at: int = 0) -> Gate:
         return real(*arguments, **options)
 
     setattr(store, hook, waiting)
+    store._is_quick = lambda call: False
     return gate
 
 
@@ -253,6 +255,7 @@ def test_two_hundred_calls_share_a_bounded_pool() -> None:
                     at_once -= 1
 
         store._search = counting  # type: ignore[method-assign]
+        store._is_quick = lambda call: False  # type: ignore[method-assign]
         found = await asyncio.gather(
             *[store.aio.search(vector=[1, n], filter=f"n != {n}") for n in range(200)]
         )
@@ -263,6 +266,76 @@ def test_two_hundred_calls_share_a_bounded_pool() -> None:
         await store.aio.close()
 
     run(main())
+
+
+PROBE = letters(["a text"])[0]
+
+
+def test_what_takes_less_time_than_a_thread_is_done_at_once() -> None:
+    here = threading.get_ident()
+    where: list[tuple[str, bool]] = []
+
+    class Watching:
+        def start(self, operation: str, attributes: Any) -> None:
+            where.append((operation, threading.get_ident() == here))
+
+        def end(self, started: Any, **ended: Any) -> None:
+            pass
+
+    async def main() -> None:
+        store = SimpleVectorStore(letters, observers=[Watching()])
+        ours = store.scoped(F.n >= 0)
+        await ours.aio.add([Document("a", {"n": n}, id=str(n)) for n in range(400)])
+        await store.aio.search(vector=PROBE, filter="n > 5")
+        await store.aio.get(["1"])
+        await ours.aio.count()
+        await store.aio.search("a text")  # its embedder may take any time
+        await store.aio.add([Document("a", {"n": n}, id=str(n)) for n in range(400, 600)])
+        await store.aio.search(vector=PROBE)
+        await store.aio.count("n > 5")
+        await store.aio.count()
+
+    run(main())
+    assert [one for one in where if one[0] != "embed"] == [
+        ("add", False),
+        ("search", True),
+        ("get", True),
+        ("count", True),
+        ("search", False),
+        ("add", False),
+        ("search", False),
+        ("count", False),
+        ("count", True),
+    ]
+
+
+def test_quick_calls_let_others_have_their_turn() -> None:
+    async def main() -> None:
+        store = SimpleVectorStore(dimension=2)
+        ticks = 0
+
+        async def tick() -> None:
+            nonlocal ticks
+            while True:
+                ticks += 1
+                await asyncio.sleep(0)
+
+        task = asyncio.ensure_future(tick())
+        for _ in range(50):
+            await store.aio.count()
+        task.cancel()
+        assert ticks >= 50
+
+    run(main())
+
+
+def test_a_store_of_another_kind_decides_for_itself() -> None:
+    class Slow(SimpleVectorStore):
+        """Its hooks may wait for anything."""
+
+    store = Slow(dimension=2)
+    assert not store._is_quick(CountCall())
+    assert SimpleVectorStore(dimension=2)._is_quick(CountCall())
 
 
 def test_a_view_has_the_threads_of_its_store() -> None:

@@ -162,6 +162,24 @@ def test_errors_name_the_packages_of_each_extra() -> None:
     assert {*REQUIREMENTS, "all"} == {*PROJECT["project"]["optional-dependencies"]}
 
 
+def test_the_architecture_names_what_is_there() -> None:
+    """Every file on the page exists, and every room and module beside a door is on it."""
+    page = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    table = page.partition("| room |")[2].partition("\n\n")[0]
+    rooms = {line.split("|")[1]: line for line in table.splitlines() if "vecstore/" in line}
+    for heads, line in rooms.items():
+        for head in re.findall(r"`(vecstore/[^`]+)`", heads):
+            assert (ROOT / head).exists(), head
+            if head.endswith("/"):
+                for name in re.findall(r"`([a-z_/]+(?:\.py|\.lark|/))`", line.split("|")[2]):
+                    assert list((ROOT / head).rglob(name.rstrip("/"))), f"{head}: {name}"
+    for path in re.findall(r"`((?:store|filter|grammar|dialects)/[a-z_/]+\.py)`", page):
+        assert (ROOT / "vecstore" / path).exists(), path
+    for path in (ROOT / "vecstore").iterdir():
+        if path.suffix == ".py" or (path / "__init__.py").exists():
+            assert f"`vecstore/{path.name}" in page or f"`{path.name}`" in page, path
+
+
 def test_links_at_the_top_lead_into_the_package() -> None:
     for name in ("dialects", "grammar"):
         assert (ROOT / name).is_symlink()
@@ -230,6 +248,20 @@ ROOMS = {
     "grammar": {*LANGUAGE, "vecstore.grammar"},
     "plugins.py": {"vecstore.errors"},
     "dialects": {*LANGUAGE, "vecstore.grammar", "vecstore.plugins", "vecstore.dialects"},
+    "schema": {*LANGUAGE, "vecstore.schema"},
+    "store": {
+        *LANGUAGE,
+        *(
+            f"vecstore.{module}"
+            for module in (
+                "cancelling document embedding grammar installing namespace plugins process schema "
+                "spellings store vectors"
+            ).split()
+        ),
+        "numpy",
+        "vecstore.__version__",
+        "opentelemetry",
+    },
 }
 
 

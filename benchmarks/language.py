@@ -36,10 +36,14 @@ def _python(text: str) -> str:
 
 
 class _Tuples(Transformer[Any, Any]):
-    """The least that a transformer can do: a tuple for each rule."""
+    """The least that a transformer can do: a tuple for each rule of the grammar."""
 
-    def __default__(self, data: Any, children: list[Any], meta: Any) -> Any:
-        return (data, *children)
+
+for _rule in (
+    "start disjunction conjunction complement group comparison member not_member null not_null "
+    "key square round scalar"
+).split():
+    setattr(_Tuples, _rule, lambda self, children, rule=_rule: (rule, *children))
 
 
 @cache

@@ -16,7 +16,7 @@ from typing import Any
 from vecstore.errors import FilterLimitError
 from vecstore.filter.checking import FilterCheck, checked
 from vecstore.filter.limits import DEFAULT_LIMITS, Limits, checked_limits
-from vecstore.filter.tree import LOGICAL, NULL_TESTS, Expression, Group
+from vecstore.filter.tree import Expression, Group, Key
 from vecstore.grammar.faults import Fault, syntax_error
 from vecstore.grammar.lalr import Refusal, read
 
@@ -226,15 +226,20 @@ def tree_bytes(tree: Expression) -> int:
         True
     """
     size = 0
-    for node in tree.walk():
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
         size += _NODE
-        if node.op in LOGICAL:
+        key, *literal = node.operands
+        if type(key) is not Key:
+            waiting += node.operands
             continue
         size += _ATOM + _EVALUATED
-        elements: tuple[object, ...] = node.key.path
-        if node.op not in NULL_TESTS:
-            elements += node.value.items
-        size += sum(_ELEMENT + getsizeof(element) for element in elements)
+        for name in key.path:
+            size += _ELEMENT + getsizeof(name)
+        for value in literal:
+            for item in value.items:
+                size += _ELEMENT + getsizeof(item)
     return size
 
 

@@ -30,6 +30,7 @@ from vecstore.grammar.tables import (
     LONGEST_KEYWORD,
     NAME,
     NEGATION,
+    NONTERMINALS,
     OPENED,
     START,
     STATES,
@@ -55,6 +56,13 @@ _at_once = re.compile(f"{_space}(?:{at_once.PATTERN}|{_token})").finditer
 _TOKEN_KINDS = range(len(KINDS))
 _AT_ONCE_KINDS = (*at_once.TOKENS, *_TOKEN_KINDS[1:])
 
+# Rows as they are looked up soonest.
+_ROWS = tuple(
+    [
+        tuple([row.get(symbol, _REFUSED) for symbol in range(len(KINDS) + len(NONTERMINALS))])
+        for row in STATES
+    ]
+)
 # From behind, so that `~ number`, as it stands in a row, is the index of the rule.
 _RULES = tuple(
     (target, length, ACTIONS[action]) for target, length, action in reversed(tables.RULES)
@@ -137,14 +145,14 @@ def _read(
                 kind = KEYWORDS.get(word.upper(), NAME)
         elif kind == 0:
             value, count = read_at_once(text, match)
-            state = STATES[state].get(NEGATION, _REFUSED)
+            state = _ROWS[state][NEGATION]
             compared += 1
             if state < 0 or compared > most_nodes or count > most_values:
                 raise _Refused
             states.append(state)
             values.append(value)
             continue
-        action = STATES[state].get(kind, _REFUSED)
+        action = _ROWS[state][kind]
         while action < 0:
             if action == _REFUSED:
                 raise _Refused
@@ -165,8 +173,8 @@ def _read(
             except Fault as found:
                 # What follows may be no filter at all, which is told first.
                 fault, rules = found, _WITHOUT_ACTIONS
-            states[-1] = state = STATES[states[-2]][target]
-            action = STATES[state].get(kind, _REFUSED)
+            states[-1] = state = _ROWS[states[-2]][target]
+            action = _ROWS[state][kind]
         state = action
         states.append(state)
         values.append(match)
@@ -261,10 +269,10 @@ def _refusal(text: str) -> Refusal:
         if not _takes(states, number):
             break
         tokens.append(token)
-        while (action := STATES[states[-1]][number]) < 0:
+        while (action := _ROWS[states[-1]][number]) < 0:
             target, length, _ = _RULES[action]
             del states[-length:]
-            states.append(STATES[states[-1]][target])
+            states.append(_ROWS[states[-1]][target])
         states.append(action)
     accepted = {kind for kind, number in _NUMBERS.items() if _takes(states, number)}
     return Refusal(tokens, token, frozenset(accepted))
@@ -276,11 +284,11 @@ _NUMBERS = {kind: number for number, kind in enumerate(KINDS) if kind}
 def _takes(states: list[int], kind: int) -> bool:
     """Whether a parser in these states takes a token of the kind; they stay as they are."""
     below, above = len(states) - 1, [states[-1]]  # a stack that shares its lower part
-    while (action := STATES[above[-1]].get(kind, _REFUSED)) < 0:
+    while (action := _ROWS[above[-1]][kind]) < 0:
         if action == _REFUSED:
             return False
         target, length, _ = _RULES[action]
         below -= max(0, length - len(above))
         del above[-length:]
-        above.append(STATES[above[-1] if above else states[below - 1]][target])
+        above.append(_ROWS[above[-1] if above else states[below - 1]][target])
     return True

@@ -31,7 +31,7 @@ demo: $(FOR_DEMO) ## The main job on real input: index, search, filter, compare 
 test: $(INSTALLED) ## Tests and doctests, without the long ones
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not heavy" --doctest-modules $(or $(ARGS),vecstore tests)
 
-test-wide: $(INSTALLED) ## Every suite on every engine, metric and option: what `make test` repeats not
+test-wide: $(INSTALLED) ## Every suite whole, on every engine, metric and option
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope -m wide $(or $(ARGS),tests)
 
 test-heavy: $(INSTALLED) ## All that `make test` leaves out; the long figures take hours

@@ -2,9 +2,9 @@
 
 Hypothesis profiles (pick another with ``HYPOTHESIS_PROFILE`` or ``--hypothesis-profile``):
 
-- ``local``: new examples on every run, remembered failures first. The default.
+- ``local``: new examples on every run, 50 a test, remembered failures first. The default.
 - ``ci``: the same examples on every run. The default where ``CI`` is set.
-- ``heavy``: ten times as many. ``make test-heavy`` uses it.
+- ``heavy``: a thousand a test. ``make test-heavy`` uses it.
 
 A class of tests may say what of it ``make test`` runs: ``chosen`` are the only tests, ``repeats``
 those to leave out, each a list of names or of parts of a suite. What is left out repeats, on another
@@ -25,7 +25,11 @@ pytest.register_assert_rewrite("vecstore.testing")
 
 # How long an example takes says more about the machine's other guests than about the code.
 settings.register_profile(
-    "local", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+    "local",
+    max_examples=50,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile(
     "ci", settings.get_profile("local"), derandomize=True, database=None, print_blob=True

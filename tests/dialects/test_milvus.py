@@ -179,7 +179,7 @@ def test_cases_on_the_engine(milvus: MilvusRows) -> None:
     assert answered(PLAIN, rows, milvus.select, only=sampled(4)) > 45
 
 
-@pytest.mark.heavy
+@pytest.mark.wide
 def test_every_case_on_the_engine(milvus: MilvusRows) -> None:
     rows = storable()
     milvus.load(rows)

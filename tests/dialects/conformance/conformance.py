@@ -20,6 +20,18 @@ Server = Callable[[str], str]
 AT_LENGTH = ("test_limits", "test_long_lists", "test_drawn_filters")
 """What takes the most time: once for each dialect is enough."""
 
+WITH_OTHER_OPTIONS = (
+    "test_every_operator_with_every_literal",
+    "test_keys_inside_objects",
+    "test_hostile_text_in_keys_and_values",
+    "test_grouping_and_negation",
+    "test_random_filters",
+    "test_constants_are_safe_to_run",
+    "test_what_is_declared_compiles",
+    "test_what_is_not_declared_is_refused",
+)
+"""Where options change what the dialect can say of a key, and little else."""
+
 ON_ANOTHER_ENGINE = (
     "test_every_operator_with_every_literal",
     "test_hostile_text_in_keys_and_values",
@@ -34,6 +46,7 @@ ON_ANOTHER_ENGINE = (
 class Conformance(DialectSuite):
     """A suite over one engine; subclasses say how it is opened, ``conftest.py`` opens it."""
 
+    trees = 100
     engine: ClassVar[Rows]
 
     @classmethod
@@ -55,7 +68,7 @@ class Conformance(DialectSuite):
     def run(self, compiled: Compiled, rows: Documents) -> set[str]:
         return self.engine.select(compiled)
 
-    @pytest.mark.heavy
+    @pytest.mark.wide
     def test_three_thousand_random_filters(self) -> None:
         source, depth = self.examiner.cases(2026), self.examiner.depth
         trees = iter(lambda: source.filter(depth), None)

@@ -39,7 +39,7 @@ class TestPostgresWithIndex(Conformance):
 class TestPostgresServerSide(Conformance):
     """Parameters bound by the server itself, as asyncpg does, and no index that lists count on."""
 
-    repeats = AT_LENGTH
+    chosen = (*ON_ANOTHER_ENGINE, "test_long_lists")
     dialect = Pgvector(paramstyle="numeric_dollar", indexed=False)
 
     @classmethod
@@ -93,7 +93,6 @@ class TestPostgresColumns(Conformance):
     repeats = AT_LENGTH
     dialect = Pgvector(columns=TYPES)
     domain = Domain(accepts=fits)
-    trees = 100
 
     @classmethod
     def open(cls, server: Server) -> Rows:

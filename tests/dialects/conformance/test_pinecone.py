@@ -34,7 +34,6 @@ class TestPinecone(Conformance):
 
 class TestPineconeOfOldDays(TestPinecone):
     chosen = ON_ANOTHER_ENGINE
-    trees = 100
 
     @classmethod
     def open(cls, server: Server) -> Rows:
@@ -61,7 +60,6 @@ class TestPineconePlain(Conformance):
 
 class TestPineconePlainOfOldDays(TestPineconePlain):
     chosen = ON_ANOTHER_ENGINE
-    trees = 100
 
     @classmethod
     def open(cls, server: Server) -> Rows:
@@ -71,7 +69,6 @@ class TestPineconePlainOfOldDays(TestPineconePlain):
 class TestPineconePlainStrictTypes(TestPineconePlain):
     chosen = (*ON_ANOTHER_ENGINE, "test_known_deviation")
     deviations = deviations_of("Pinecone, if $ne passes over values of another type")
-    trees = 100
 
     @classmethod
     def open(cls, server: Server) -> Rows:
@@ -81,7 +78,6 @@ class TestPineconePlainStrictTypes(TestPineconePlain):
 class TestPineconePlainStrictOr(TestPineconePlain):
     chosen = (*ON_ANOTHER_ENGINE, "test_known_deviation")
     deviations = deviations_of("Pinecone of early 2024, if $or wants every field that it names")
-    trees = 100
 
     @classmethod
     def open(cls, server: Server) -> Rows:

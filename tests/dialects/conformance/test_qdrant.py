@@ -9,6 +9,7 @@ from typing import Any
 from tests.dialects.conformance.conformance import (
     AT_LENGTH,
     ON_ANOTHER_ENGINE,
+    WITH_OTHER_OPTIONS,
     Conformance,
     Server,
 )
@@ -70,7 +71,7 @@ class TestQdrantEdgeWithIndexes(InOurLayout):
 class TestQdrantEdgeWithoutPrefix(Conformance):
     """Metadata at the top of the payload, as other programs write it."""
 
-    repeats = AT_LENGTH
+    chosen = (*WITH_OTHER_OPTIONS, "test_odd_keys")
     dialect = Qdrant()
     domain = Domain(integers=INT64, accepts=is_kept)
 
@@ -104,7 +105,6 @@ def is_day(text: str) -> bool:
 class WithDatetimes(InOurLayout):
     """Two keys declared to hold timestamps, which can then be ordered."""
 
-    trees = 100
     test_limits = None
     dialect = Qdrant(prefix="metadata", datetimes={"x", ("n", "k")})
     domain = Domain(
@@ -159,7 +159,7 @@ class WithDatetimes(InOurLayout):
 
 
 class TestQdrantLocalWithDatetimes(WithDatetimes):
-    chosen = ("test_timestamps_are_ordered", "test_grouping_and_negation")
+    chosen = ("test_timestamps_are_ordered",)
 
     @classmethod
     def open(cls, server: Server) -> Rows:

@@ -7,6 +7,7 @@ from typing import Any
 from tests.dialects.conformance.conformance import (
     AT_LENGTH,
     ON_ANOTHER_ENGINE,
+    WITH_OTHER_OPTIONS,
     Conformance,
     Server,
 )
@@ -50,7 +51,6 @@ class TestWeaviateOldServer(TestWeaviate):
     """Before 1.33: no ``Not``, no ``ContainsNone``, stopwords taken out of every text."""
 
     chosen = ON_ANOTHER_ENGINE
-    trees = 100
 
     @classmethod
     def open(cls, server: Server) -> Rows:
@@ -121,14 +121,15 @@ class Plain(InWeaviate):
 
 
 class TestWeaviatePlain(Plain):
+    repeats = AT_LENGTH
     types = {"k": "text", "x": "number", "y": "boolean", "a": "int"}
 
 
 class TestWeaviatePlainLists(Plain):
-    repeats = AT_LENGTH
+    chosen = WITH_OTHER_OPTIONS
     types = {"k": "text[]", "x": "number[]", "y": "boolean[]", "a": "int[]"}
 
 
 class TestWeaviatePlainMixed(Plain):
-    repeats = AT_LENGTH
+    chosen = WITH_OTHER_OPTIONS
     types = {"k": "int", "x": "text", "y": "text[]", "a": "text"}

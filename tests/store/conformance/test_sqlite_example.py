@@ -15,6 +15,7 @@ from uuid import uuid4
 
 import pytest
 
+from tests.store.choices import OF_THE_DIALECT
 from vecstore import (
     BackendError,
     ConfigurationError,
@@ -51,6 +52,7 @@ example: Any = load_example()
 
 
 class TestInMemory(StoreSuite):
+    repeats = OF_THE_DIALECT
     dialect = example.Sqlite()
 
     def make_store(self, **options: Any) -> VectorStore:

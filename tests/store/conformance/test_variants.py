@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.store.choices import AWAITED, SCOPED
+from tests.store.choices import AWAITED, OF_THE_DIALECT, SCOPED
 from tests.store.conformance.test_sqlite_example import example
 from vecstore import Expression, SimpleVectorStore, VectorStore
 from vecstore.testing import AsyncStoreSuite, ObservedStoreSuite, ScopedStoreSuite
@@ -29,7 +29,7 @@ class InSqlite:
 
 
 class TestAwaitedInMemory(InMemory, AsyncStoreSuite):
-    pass
+    repeats = OF_THE_DIALECT
 
 
 class TestScopedInMemory(InMemory, ScopedStoreSuite):
@@ -37,7 +37,7 @@ class TestScopedInMemory(InMemory, ScopedStoreSuite):
 
 
 class TestObservedInMemory(InMemory, ObservedStoreSuite):
-    pass
+    repeats = OF_THE_DIALECT
 
 
 class TestAwaitedInSqlite(InSqlite, AsyncStoreSuite):

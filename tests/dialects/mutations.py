@@ -29,6 +29,7 @@ from vecstore.dialects import tokens
 from vecstore.dialects.milvus import dialect as milvus
 from vecstore.dialects.pgvector import dialect as pgvector
 from vecstore.dialects.pgvector import layout as pgvector_layout
+from vecstore.dialects.pgvector import reading as pgvector_reading
 from vecstore.dialects.pinecone import dialect as pinecone
 from vecstore.dialects.qdrant import dialect as qdrant
 from vecstore.dialects.weaviate import dialect as weaviate
@@ -151,7 +152,7 @@ def mutations() -> list[Mutation]:
     table: dict[type[Conformance], tuple[list[Patch], ...]] = {
         test_pgvector.TestPostgres: (
             [(pgvector.Pgvector, "member", unnegated(pgvector.Pgvector.member))],
-            [(pgvector, "joined", _without_parentheses)],
+            [(pgvector_reading, "joined", _without_parentheses)],
             [(pgvector.Pgvector, "null", _null_without_coalesce)],
             [(pgvector_layout, "_encode_text", lambda text: f'"{text}"')],
             swapped(pgvector, "_ORDER"),

@@ -140,7 +140,10 @@ class Workshop:
             check(one, with_embedding=True)
 
 
-@pytest.mark.parametrize("seconds", [5, pytest.param(60, marks=pytest.mark.heavy)])
+@pytest.mark.parametrize(
+    "seconds",
+    [2, pytest.param(10, marks=pytest.mark.wide), pytest.param(60, marks=pytest.mark.heavy)],
+)
 def test_everything_at_once(tmp_path: Path, seconds: float) -> None:
     work = Workshop(SimpleVectorStore(dimension=DIMENSION), tmp_path)
     work.run(

@@ -164,6 +164,10 @@ def _read(
                     states.pop()
                     last = values.pop()
                     values[-1] = act(text, values[-1], last)
+                elif length == 3:
+                    del states[-2:]
+                    last, middle = values.pop(), values.pop()
+                    values[-1] = act(text, values[-1], middle, last)
                 elif length == 1:
                     values[-1] = act(text, values[-1])
                 else:

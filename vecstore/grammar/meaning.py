@@ -108,14 +108,14 @@ def _several(text: str, op: Op, first: At, others: list[At]) -> At:
 
 def _complement(text: str, sign: Match, operand: At) -> At:
     item, _, end = operand
-    start, _ = _place(sign)
+    start = sign.start(sign.lastindex or 0)
     if type(item) is not Expression:
         return (NOT, [item], start, end), start, end
     return node(NOT, (item,), Span(text, start, end), False), start, end
 
 
 def _group(text: str, opening: Match, content: At, closing: Match) -> At:
-    return content[0], _place(opening)[0], _place(closing)[1]
+    return content[0], opening.start(opening.lastindex or 0), closing.end()
 
 
 # --- comparisons and tests --------------------------------------------------------------------
@@ -486,12 +486,12 @@ def _unknown_escape(text: str, start: int, end: int) -> Fault:
 # --- what the grammar has any number of -------------------------------------------------------
 
 
-def _first(text: str, *parts: Any) -> list[Any]:
-    return [parts[-1]]
+def _first(text: str, sign: Match, one: Any) -> list[Any]:
+    return [one]
 
 
-def _more(text: str, several: list[Any], *parts: Any) -> list[Any]:
-    several.append(parts[-1])
+def _more(text: str, several: list[Any], sign: Match, one: Any) -> list[Any]:
+    several.append(one)
     return several
 
 
@@ -499,8 +499,7 @@ def _place(match: Match) -> tuple[int, int]:
     return match.span(match.lastindex or 0)
 
 
-def _start(text: str, *parts: Any) -> At:
-    condition: At = parts[-1]
+def _start(text: str, where: Match, condition: At) -> At:
     return condition
 
 

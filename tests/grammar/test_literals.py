@@ -140,7 +140,12 @@ def test_integers_do_not_depend_on_the_interpreters_limit() -> None:
     limit = sys.get_int_max_str_digits()
     sys.set_int_max_str_digits(640)
     try:
-        assert parse(f"k == -{'9' * 900}").value.value == 1 - 10**900
+        for digits in (638, 639, 640, 641, 900):
+            nines = "9" * digits
+            assert parse(f"k == -{nines}").value.value == 1 - 10**digits
+            assert parse(f"k == {nines}").value.value == 10**digits - 1
+            assert parse(f"k IN [{nines}, +{nines}L]").value.value == (10**digits - 1,) * 2
+            assert parse(f"k IN [true, {nines}]").value.value == (True, 10**digits - 1)
     finally:
         sys.set_int_max_str_digits(limit)
 

@@ -141,9 +141,8 @@ class TestPools:
             for _ in range(3):
                 assert store._connections.run("count", work) == (2,)
                 with store.native.connection() as connection:
-                    connection.execute("DEALLOCATE ALL", prepare=False)
                     # As a pooler does it: the driver is not told.
-                    connection._prepared._names["x"] = b"x"
+                    connection.pgconn.exec_(b"DEALLOCATE ALL")
             assert store.count() == 3
 
     def test_none_is_prepared(self, open_pg: Open) -> None:

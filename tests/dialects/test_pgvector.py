@@ -376,6 +376,21 @@ def test_the_shortest_lists_are_left_to_the_index() -> None:
     assert "IS TRUE" not in Pgvector().compile(F.k.in_(range(5_000)) & (F.x > 1)).query
 
 
+@pytest.mark.parametrize(
+    ("op", "indexed", "most"),
+    [(Op.IN, True, 16), (Op.IN, False, 2), (Op.NIN, True, 2), (Op.NIN, False, 2)],
+)
+def test_long_lists_are_looked_up_and_not_compared_one_by_one(
+    op: Op, indexed: bool, most: int
+) -> None:
+    """An index serves short lists; every other one is a hash table that the server makes."""
+    for count in (most, most + 1):
+        listed = Expression(op, Key("k"), Value([f"v{n}" for n in range(count)]))
+        query = Pgvector(indexed=indexed).compile(listed).query
+        assert ("@>" in query) is (count == most)
+        assert ("= ANY(" in query) is (count > most)
+
+
 @pytest.mark.parametrize("gin", [False, True])
 def test_long_conditions_select_the_same(postgres_dsn: str, gin: bool) -> None:
     source = RandomCases(52)

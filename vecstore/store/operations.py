@@ -161,7 +161,8 @@ class SearchCall(Call[list[Document]]):
     def run(self, store: VectorStore) -> list[Document]:
         request = self.request
         wanted = self.checked(store)
-        matches, filter = store._compiled(self.operation, self.filter, self.within)
+        asked = cast("Expression | None", request.filter)  # the request has read it
+        matches, filter = store._compiled(self.operation, asked, self.within)
         if not matches or not request.top_k:
             return []
         vector: Any = request.vector

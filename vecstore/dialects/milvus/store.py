@@ -26,6 +26,7 @@ from vecstore.dialects.milvus.layout import (
 from vecstore.dialects.milvus.rows import Rows, as_text, is_findable
 from vecstore.dialects.milvus.schema import (
     CollectionPlan,
+    Found,
     check_index,
     load_collection,
     look_at_collection,
@@ -172,11 +173,8 @@ class MilvusStore(CollectionStore):
             replicas=replicas,
         )
         self._search_options = dict(search_options or {})
-        self._index = ""
+        self._facts: Found | None = None
         self._read_fields: list[list[str]] = []
-        self._unwritable: str | None = None
-        self._unchangeable: str | None = None
-        self._others = False
         self._collection = collection
         self._database = database or None
         self._call = Calls(client, uri, token, database, timeout)
@@ -223,14 +221,11 @@ class MilvusStore(CollectionStore):
         name, timeout = self._collection, self._call.timeout
         if not self._call(operation, lambda client: client.has_collection(name, timeout)):
             return False
-        found = look_at_collection(self._call, self._plan, self._dimension, operation)
+        self._facts = found = look_at_collection(self._call, self._plan, self._dimension, operation)
         load_collection(self._call, self._plan, operation)
         self._dimension = found.dimension
         self._layout = self._records.layout = found.layout
         self._read_fields = [self._records.fields(False), self._records.fields(True)]
-        self._index = found.index
-        self._unwritable, self._unchangeable = found.unwritable, found.unchangeable
-        self._others = found.others
         self.capabilities = replace(
             self.capabilities,
             id_charset="integer" if found.layout.number else "any",
@@ -253,7 +248,8 @@ class MilvusStore(CollectionStore):
         )
 
     def _check_documents(self, documents: Sequence[Any]) -> None:
-        self._refuse(self._unwritable)
+        if self._facts is not None:
+            self._refuse(self._facts.unwritable)
         for document in documents:
             if self._layout.exact:
                 _check_tags(document.metadata, document.id)
@@ -334,7 +330,7 @@ class MilvusStore(CollectionStore):
 
     def _hits(self, vector: Vector, size: int, condition: str, fields: list[str]) -> Any:
         options = dict(self._search_options)
-        if self._index == "HNSW":
+        if self._facts is not None and self._facts.index == "HNSW":
             options["ef"] = max(size, int(options.get("ef", 0)))  # a server takes no less
         [hits] = self._call(
             "search",
@@ -387,11 +383,12 @@ class MilvusStore(CollectionStore):
         self, selection: Selection, *, set: dict[str, Any], unset: tuple[str, ...]
     ) -> int:
         """Whole rows are read and written again; changing single fields is new with Milvus 2.6."""
-        self._refuse(self._unchangeable)
         if not self._exists("update_metadata"):
             return 0
+        assert self._facts is not None
+        self._refuse(self._facts.unchangeable)
         # What others keep beside our fields has to be written again, too.
-        fields = ["*"] if self._others else True
+        fields = ["*"] if self._facts.others else True
         if selection.ids is not None:
             with self._call.exclusive:
                 rows = self._records.selected(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 from vecstore import process
 from vecstore.document import Document, stored_document
-from vecstore.embedding import BatchingStrategy, EmbedderInput, check_dimension
+from vecstore.embedding import BatchingStrategy, EmbedderInput
 from vecstore.errors import StoreFileError
 from vecstore.filter.evaluate import stored_matcher
 from vecstore.filter.tree import Expression
@@ -25,7 +25,7 @@ from vecstore.simple.many import candidates
 from vecstore.simple.persistence import Contents, decoded, encoded, read_contents
 from vecstore.simple.scoring import best, scores
 from vecstore.simple.table import Rows, Snapshot, Table
-from vecstore.store.backend import Batch, Selection, changed, duplicates_error, id_outside
+from vecstore.store.backend import Batch, Selection, changed, id_outside
 from vecstore.store.base import CommonOptions, VectorStore
 from vecstore.store.capabilities import Metric, StoreCapabilities
 from vecstore.store.operations import Call, CountCall, GetCall, SearchCall
@@ -302,20 +302,14 @@ class SimpleVectorStore(VectorStore):
     def _add(self, batch: Batch) -> Iterable[str]:
         table = self._table
         with table.lock:
-            check_dimension(batch.vectors.shape[1], self.dimension, f"document {batch.ids[0]!r}")
+            batch.check_dimension(self.dimension)
             if batch.within is not None:
                 self._refuse_outsiders(batch)
-            if batch.on_conflict == "replace":
+            known = () if batch.on_conflict == "replace" else table.settled().known(batch.ids)
+            rows = batch.free_rows(set(known))
+            if len(rows) == len(batch):
                 table.put(batch.ids, batch.texts, batch.metadata, batch.vectors)
                 return batch.ids
-            known = table.settled().known(batch.ids)
-            if not known:
-                table.put(batch.ids, batch.texts, batch.metadata, batch.vectors)
-                return batch.ids
-            if batch.on_conflict == "error":
-                raise duplicates_error(known)
-            taken = set(known)
-            rows = [row for row, id in enumerate(batch.ids) if id not in taken]
             free = [batch.ids[row] for row in rows]
             if free:
                 table.put(

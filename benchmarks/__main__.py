@@ -11,19 +11,19 @@ import numpy as np
 from benchmarks import (
     hostile_filters,
     language,
+    memory,
     milvus_lists,
     observation_overhead,
     pgvector_ingest,
     pgvector_lists,
     qdrant_lists,
-    search,
     startup,
 )
 
 _PARTS = {
     "startup": startup.run,
     "language": language.run,
-    "search": search.run,
+    "memory": memory.run,
     "pgvector": pgvector_ingest.run,
     "qdrant": qdrant_lists.run,
     "milvus": milvus_lists.run,

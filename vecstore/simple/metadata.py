@@ -290,25 +290,23 @@ class _Literals:
     def __init__(self, items: Sequence[Any]) -> None:
         self.texts: list[str] = []
         self.truths: set[bool] = set()
-        floats: list[float] = []
-        integers: list[int] = []
+        self.floats: list[float] = []
+        self.integers: list[int] = []
         for item in items:
             if isinstance(item, str):
                 self.texts.append(item)
             elif isinstance(item, bool):
                 self.truths.add(item)
             elif isinstance(item, float):
-                floats.append(item)
+                self.floats.append(item)
                 if item.is_integer() and SMALLEST <= item <= LARGEST:
-                    integers.append(int(item))
+                    self.integers.append(int(item))
             else:
                 nearest = _nearest_float(item)
                 if nearest == item:
-                    floats.append(nearest)
+                    self.floats.append(nearest)
                 if SMALLEST <= item <= LARGEST:
-                    integers.append(item)
-        self.floats = np.unique(np.array(floats, np.float64))
-        self.integers = np.unique(np.array(integers, np.int64))
+                    self.integers.append(item)
 
 
 def _equal(values: Values, texts: Texts, literals: _Literals) -> MaskOf:
@@ -318,10 +316,10 @@ def _equal(values: Values, texts: Texts, literals: _Literals) -> MaskOf:
         codes = texts.codes
         found = [code for text in literals.texts if (code := codes.get(text)) is not None]
         if found:
-            parts.append(_coded(values.codes, np.array(found, np.int32), values.bound))
-    if values.floats is not None and len(literals.floats):
+            parts.append(_coded(values.codes, found, values.bound))
+    if values.floats is not None and literals.floats:
         parts.append(_among(values.floats, literals.floats))
-    if values.integers is not None and len(literals.integers):
+    if values.integers is not None and literals.integers:
         among = _among(values.integers, literals.integers)
         parts.append(_all_of([_kind_is(values, INTEGER), among]))
     if values.elements is not None and values.owners is not None:
@@ -346,20 +344,21 @@ def _of_owners(owners: NDArray[np.intp], of_elements: MaskOf) -> MaskOf:
     return mask
 
 
-def _coded(codes: NDArray[np.int32], chosen: NDArray[np.int32], bound: int) -> MaskOf:
+def _coded(codes: NDArray[np.int32], numbers: list[int] | NDArray[np.int32], bound: int) -> MaskOf:
     """Where a text's number is one of these."""
-    if not len(chosen):
+    if not len(numbers):
         return _nowhere
-    if len(chosen) <= 2:
-        return _among(codes, chosen)
+    if len(numbers) <= 2:
+        return _among(codes, [int(number) for number in numbers])
+    chosen = np.asarray(numbers, np.int32)
     # One place more than there are numbers, so that -1 leads to no text.
     table = np.zeros(max(bound, int(chosen.max()) + 1) + 1, np.bool_)
     table[chosen] = True
     return lambda start, stop: table[codes[start:stop]]
 
 
-def _among(array: NDArray[Any], literals: NDArray[Any]) -> MaskOf:
-    """Where a number is one of the literals, which are ascending if there are many."""
+def _among(array: NDArray[Any], literals: Sequence[float]) -> MaskOf:
+    """Where a number is one of the literals."""
     if len(literals) == 1:
         (one,) = literals
         return lambda start, stop: np.equal(array[start:stop], one)
@@ -373,11 +372,13 @@ def _among(array: NDArray[Any], literals: NDArray[Any]) -> MaskOf:
             return result
 
         return mask
-    last = len(literals) - 1
+    # By order and not by hash: a stranger could choose numbers that all have the same hash.
+    ordered = np.unique(np.array(literals, array.dtype))
+    last = len(ordered) - 1
 
     def looked_up(start: int, stop: int) -> Mask:
         part = array[start:stop]
-        found: Mask = literals[np.minimum(np.searchsorted(literals, part), last)] == part
+        found: Mask = ordered[np.minimum(np.searchsorted(ordered, part), last)] == part
         return found
 
     return looked_up

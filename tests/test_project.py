@@ -429,6 +429,11 @@ def test_the_first_text_of_a_process_loads_what_it_needs_and_no_more() -> None:
     assert not loaded & (needless | CLIENTS | {"numpy", "lark"})
 
 
+def test_the_command_does_not_look_at_installed_packages_before_it_knows_what_to_do() -> None:
+    loaded = loaded_after("import vecstore.cli.app") - loaded_after("import typer, rich.progress")
+    assert not loaded & {"email", "zipfile", "lark", "numpy"}
+
+
 def test_compiling_texts_loads_no_numpy_lark_or_client() -> None:
     code = (
         "import vecstore\n"

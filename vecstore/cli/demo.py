@@ -92,9 +92,13 @@ def _postgres_version(store: Any) -> str:
 
 
 def _package_version(title: str, package: str) -> Callable[[Any], str]:
-    from importlib.metadata import version
+    def version_of(store: Any) -> str:
+        # Every command waits for this module; only the demo for what knows installed packages.
+        from importlib.metadata import version
 
-    return lambda store: f"{title} {version(package)}"
+        return f"{title} {version(package)}"
+
+    return version_of
 
 
 ENGINES: dict[str, Engine] = {

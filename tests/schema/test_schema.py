@@ -36,6 +36,7 @@ from vecstore import (
     parse,
 )
 from vecstore.filter.values import to_metadata
+from vecstore.schema import kinds
 
 SCHEMA = Schema(
     {
@@ -556,3 +557,30 @@ def test_a_literal_is_refused_only_where_nothing_could_match(
             assert not (kind in (int, float, Decimal) and isinstance(literal, int | float)) or (
                 isinstance(literal, bool)
             )
+
+
+def test_what_a_stranger_writes_makes_no_error_long() -> None:
+    schema = Schema({"year": int, "lang": [f"l{n}" for n in range(2_000)]})
+    long = "x" * 60_000
+    for filter in (F[long] == 1, F.year == long, F.lang == long, F["year"][long] == 1):
+        with pytest.raises(FilterTypeError) as caught:
+            schema.check(filter)
+        assert len(str(caught.value)) < 2_000
+    with pytest.raises(DocumentError) as refused:
+        schema.check_metadata({long: 1}, long)
+    assert len(str(refused.value)) < 2_000
+    with pytest.raises(ConfigurationError, match="too deep"):
+        deep: dict[str, Any] = {"type": "string"}
+        for _ in range(5_000):
+            deep = {"type": "array", "items": deep}
+        Schema.from_json_schema({"properties": {"a": deep}})
+
+
+def test_many_literals_beside_many_choices_take_no_product_of_both() -> None:
+    """The choices are gone through once, not once for each literal."""
+    schema = Schema({"code": [f"c{n}" for n in range(1_000)]})
+    before = kinds._distinct.cache_info().misses
+    schema.check(F.code.in_([f"c{n % 1_000}" for n in range(10_000)]))
+    assert kinds._distinct.cache_info().misses - before <= 1
+    with pytest.raises(FilterTypeError):
+        schema.check(F.code == "c1000")

@@ -13,11 +13,20 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import PurePath
 from typing import Any, Final, Literal
 
 from vecstore.filter.text import literal_text
-from vecstore.filter.values import Kind, Scalar, UnusableValue, kind_of, shown, to_scalar
+from vecstore.filter.values import (
+    Kind,
+    Scalar,
+    UnusableValue,
+    kind_of,
+    literal_key,
+    shown,
+    to_scalar,
+)
 
 _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
@@ -352,8 +361,7 @@ class KeyType:
     def guessed(self, value: Scalar) -> Scalar | None:
         """A literal that does not fit, read as people and models mean it; None if it cannot be."""
         if self.choices is not None and type(value) is str:
-            folded = {str(choice).casefold(): choice for choice in self.choices}
-            found = folded.get(value.strip().casefold())
+            found = _folded(self.choices).get(value.strip().casefold())
             if found is not None:
                 return found
         guess = _KINDS[self.kind].guess(value)
@@ -374,9 +382,7 @@ class KeyType:
             return value
 
     def _is_choice(self, value: Scalar) -> bool:
-        if self.choices is None:
-            return True
-        return any(kind_of(one) is kind_of(value) and one == value for one in self.choices)
+        return self.choices is None or literal_key(value) in _distinct(self.choices)
 
     def _misfit(self, value: Scalar) -> Misfit:
         guess = self.guessed(value)
@@ -394,6 +400,17 @@ class KeyType:
         if told:
             return Misfit(f"holds {self.held}, and {shown(value)} is none of these", remedy)
         return Misfit(f"holds {self.held}, not {shown(value)}", remedy)
+
+
+# A filter from a stranger may hold ten thousand literals, and a schema a thousand choices.
+@lru_cache(maxsize=256)
+def _distinct(choices: tuple[Scalar, ...]) -> frozenset[str]:
+    return frozenset(map(literal_key, choices))
+
+
+@lru_cache(maxsize=256)
+def _folded(choices: tuple[Scalar, ...]) -> dict[str, Scalar]:
+    return {str(choice).casefold(): choice for choice in choices}
 
 
 def written(value: Scalar, kind: str) -> str:

@@ -32,6 +32,7 @@ _TYPES: Final[tuple[tuple[type, str], ...]] = (
 )
 _FORMATS: Final = {"date-time": "datetime", "date": "date", "time": "time", "uuid": "uuid"}
 _JSON_TYPES: Final = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
+_DEEPEST = 256
 _WRAPPERS: Final = (typing.Annotated, typing.Required, typing.NotRequired, typing.Final)
 
 
@@ -238,6 +239,8 @@ def _json_keys(
 def _json_type(root: Mapping[str, Any], schema: Any, place: str, outer: tuple[int, ...]) -> Any:
     if schema is True or schema == {}:
         return KeyType("any")
+    if place.count("/") > _DEEPEST:
+        raise ConfigurationError(f"{place[:80]}…: this is nested too deep")
     schema = _followed(root, schema, place)
     if "enum" in schema or "const" in schema:
         values = schema["enum"] if "enum" in schema else [schema["const"]]

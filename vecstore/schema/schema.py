@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 Found = TypeVar("Found")
 
 _KEYS_IN_AN_ERROR = 12
+_KEY_WIDTH = 80
 
 
 class CoercedFilterWarning(UserWarning):
@@ -130,7 +131,7 @@ class Schema:
         objects = {path[:length] for path in found for length in range(1, len(path))}
         for path in objects & found.keys():
             raise ConfigurationError(
-                f"the schema declares {key_text(path)} as {found[path]} and as an object"
+                f"the schema declares {_shown_key(path)} as {found[path]} and as an object"
             )
         self._take(found, frozenset(objects), others)
 
@@ -342,7 +343,7 @@ class Schema:
                 guess = None if changes is None else declared.guessed(item)
                 if guess is None or changes is None:
                     raise FilterTypeError(
-                        f"{key_text(path)} {misfit.reason}",
+                        f"{_shown_key(path)} {misfit.reason}",
                         span=value.span or atom.span,
                         hint=self._hint(atom, declared, item, misfit),
                     ) from None
@@ -365,27 +366,27 @@ class Schema:
                 return
             inner = next(one for one in self._keys if one[: len(path)] == path)
             raise FilterTypeError(
-                f"{key_text(path)} holds an object, which is compared with nothing",
+                f"{_shown_key(path)} holds an object, which is compared with nothing",
                 span=atom.key.span or atom.span,
                 hint=f"name a key inside it: {key_text(inner)}",
             )
         outer = next((path[:n] for n in range(1, len(path)) if path[:n] in self._keys), None)
         if outer is not None and self._keys[outer].kind != "any":
             raise FilterTypeError(
-                f"{key_text(outer)} holds {self._keys[outer].held}: there is no key inside it",
+                f"{_shown_key(outer)} holds {self._keys[outer].held}: there is no key inside it",
                 span=atom.key.span or atom.span,
-                hint=f"write {key_text(outer)}",
+                hint=f"write {_shown_key(outer)}",
             )
         if outer is None and self.others == "refuse":
             raise FilterTypeError(
-                f"the schema has no key {key_text(path)}",
+                f"the schema has no key {_shown_key(path)}",
                 span=atom.key.span or atom.span,
                 hint=self._closest(path),
             )
 
     def _closest(self, path: tuple[str, ...]) -> str:
         names = [key_text(one) for one in self._keys]
-        close = get_close_matches(key_text(path), names, n=1)
+        close = get_close_matches(_shown_key(path), names, n=1)
         if not close:
             last = [
                 name for name, one in zip(names, self._keys, strict=True) if one[-1] == path[-1]
@@ -487,7 +488,7 @@ class Schema:
     def _refuse(
         self, path: tuple[str, ...], reason: str, remedy: str, document_id: str | None
     ) -> NoReturn:
-        key = key_text(path)
+        key = _shown_key(path)
         owner = "the metadata" if document_id is None else f"document {shown(document_id)}"
         raise DocumentError(
             f"{owner} does not fit the schema: {key} {reason}; {remedy}",
@@ -568,7 +569,7 @@ class Schema:
         return _restored, (dict(self._keys), self.others)
 
     def __repr__(self) -> str:
-        keys = {key_text(path): str(declared) for path, declared in self._keys.items()}
+        keys = {_shown_key(path): str(declared) for path, declared in self._keys.items()}
         others = ", others='allow'" if self.others == "allow" else ""
         return f"Schema({keys!r}{others})"
 
@@ -586,6 +587,12 @@ def _restored(keys: dict[tuple[str, ...], KeyType], others: Others) -> Schema:
     schema = Schema.__new__(Schema)
     schema._take(keys, objects, others)
     return schema
+
+
+def _shown_key(path: tuple[str, ...]) -> str:
+    """A key as messages name it: a stranger's may be very long."""
+    text = key_text(path)
+    return text if len(text) <= _KEY_WIDTH else f"{text[: _KEY_WIDTH - 1]}…"
 
 
 def _path(key: Any) -> tuple[str, ...]:

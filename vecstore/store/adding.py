@@ -171,7 +171,7 @@ class Adding:
         refusals = self._refusals
         prepared: list[Prepared] = []
         first = len(self._ids) - len(documents)
-        bounded = self._scope is not None or self._limits.limited
+        bounded = self._scope is not None or self._schema is not None or self._limits.limited
         for position, document in enumerate(documents, first):
             try:
                 checked = checked_document(document)

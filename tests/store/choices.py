@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from vecstore.testing.store_suite.adding import Adding
 from vecstore.testing.store_suite.deleting import Deleting
+from vecstore.testing.store_suite.embedding import Embedding
 from vecstore.testing.store_suite.ids import Ids
 from vecstore.testing.store_suite.lengths import Lengths
 from vecstore.testing.store_suite.lifecycle import Lifecycle
 from vecstore.testing.store_suite.limits import Limits
 from vecstore.testing.store_suite.paging import Paging
 from vecstore.testing.store_suite.processes import Processes
+from vecstore.testing.store_suite.refusing import Refusing
 from vecstore.testing.store_suite.searching import Searching
 from vecstore.testing.store_suite.updating import Updating
 
@@ -81,6 +83,18 @@ OTHER_INDEX = (
     "test_clear",
 )
 """The same rows, found by an index of another kind."""
+
+ON_AN_ENGINE_REPEATED = (
+    Embedding,
+    Refusing,
+    "test_max_cost",
+    "test_every_operator",
+    "test_keys_inside_objects_and_odd_keys",
+    "test_lists_of_literals",
+    "test_grouping_and_negation",
+)
+"""On an engine: what is refused before any of its hooks is called, and filters one by one (as in
+:data:`OF_THE_DIALECT`)."""
 
 OF_THE_DIALECT = (
     "test_every_operator",

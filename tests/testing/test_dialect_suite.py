@@ -41,6 +41,12 @@ def suite_of(given: Any, **attributes: Any) -> DialectSuite:
     return made()
 
 
+def replace_in(made: type, **methods: Any) -> None:
+    """Replace what a class may not declare, for it is the base's own."""
+    for name, method in methods.items():
+        setattr(made, name, method)
+
+
 TESTS = [name for name, _ in inspect.getmembers(DialectSuite) if name.startswith("test_")]
 QUICK = [name for name in TESTS if name not in ("test_limits", "test_long_lists")]
 
@@ -129,8 +135,7 @@ def test_the_report_in_full() -> None:
 
 
 def test_most_tests_notice_a_wrong_meaning() -> None:
-    noticed = set(failures(suite_of(ForgetsTheAbsent())))
-    assert {
+    noticing = {
         "test_every_operator_with_every_literal",
         "test_grouping_and_negation",
         "test_hostile_text_in_keys_and_values",
@@ -139,7 +144,8 @@ def test_most_tests_notice_a_wrong_meaning() -> None:
         "test_odd_keys",
         "test_random_documents",
         "test_random_filters",
-    } <= noticed
+    }
+    assert set(failures(suite_of(ForgetsTheAbsent()), *noticing)) == noticing
 
 
 def test_drawn_filters_are_shrunk_by_hypothesis() -> None:
@@ -158,11 +164,10 @@ def test_what_needs_more_than_one_document_is_reported_as_it_was_found() -> None
             found = super()._select(query, params)
             return found if len(self._rows) == 1 else set(sorted(found)[1:])
 
-    report = failures(suite_of(Memory(), engine=OnlyInCompany()))
-    assert (
-        "\n            on 1 of 235 documents (value-"
-        in report["test_every_operator_with_every_literal"]
+    text = report(
+        suite_of(Memory(), engine=OnlyInCompany()), "test_every_operator_with_every_literal"
     )
+    assert "\n            on 1 of 235 documents (value-" in text
 
 
 # --- wrong with the engine --------------------------------------------------------------------
@@ -258,9 +263,9 @@ def test_what_is_not_declared_is_left_out_and_refused() -> None:
 def test_a_refusal_that_never_comes_is_reported() -> None:
     # The converter refuses by itself; this one answers what it does not declare.
     class Careless(Unordered):
-        def _check_atom(self, atom: Expression) -> None:
-            pass
+        pass
 
+    replace_in(Careless, _check_atom=lambda self, atom: None)
     text = report(suite_of(Careless()), "test_what_is_not_declared_is_refused")
     assert "  got       a query, although literals rules it out" in text
 
@@ -277,16 +282,19 @@ def test_a_refusal_that_never_comes_is_reported() -> None:
 )
 def test_a_refusal_that_leaves_something_out_is_reported(slip: dict[str, Any], told: str) -> None:
     class Sloppy(Unordered):
-        def _refuse_literal(self, atom: Expression, kind: Any) -> UnsupportedFilterError:
-            right = {
-                "dialect": self.name,
-                "op": atom.written_op,
-                "key": str(atom.key),
-                "reason": "it has no such operator",
-                "span": atom.span,
-            }
-            return UnsupportedFilterError(**{**right, **slip})
+        pass
 
+    def refuse_literal(self: Any, atom: Expression, kind: Any) -> UnsupportedFilterError:
+        right = {
+            "dialect": self.name,
+            "op": atom.written_op,
+            "key": str(atom.key),
+            "reason": "it has no such operator",
+            "span": atom.span,
+        }
+        return UnsupportedFilterError(**{**right, **slip})
+
+    replace_in(Sloppy, _refuse_literal=refuse_literal)
     with pytest.raises(ConformanceError) as caught:
         suite_of(Sloppy()).test_what_is_not_declared_is_refused()
     assert told in str(caught.value)
@@ -310,9 +318,9 @@ def test_limits_are_tried_on_both_sides() -> None:
     assert failures(suite_of(Small()), "test_limits") == {}
 
     class Boundless(Small):
-        def _check_size(self, root: Expression) -> None:
-            pass
+        pass
 
+    replace_in(Boundless, _check_size=lambda self, root: None)
     text = report(suite_of(Boundless()), "test_limits")
     assert "a query, although max_depth rules it out" in text
 

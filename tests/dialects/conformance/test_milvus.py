@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tests.dialects.conformance.conformance import AT_LENGTH, Conformance, Server
+from tests.dialects.conformance.conformance import WITH_OTHER_OPTIONS, Conformance, Server
 from tests.engines.milvus import MilvusRows
 from tests.engines.rows import Rows
 from vecstore import Expression, Op
@@ -51,7 +51,7 @@ class TestMilvus(Conformance):
 class TestMilvusPlain(Conformance):
     """A JSON field alone, in collections that others wrote."""
 
-    repeats = AT_LENGTH
+    chosen = (*WITH_OTHER_OPTIONS, "test_lists_of_literals")
     dialect = Milvus()
     domain = Domain(integers=INT64)
 

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from tests.dialects.conformance.test_milvus import ORDERINGS, misread, unreachable
-from tests.store.choices import AWAITED, OF_THE_DIALECT
+from tests.store.choices import AWAITED, ON_AN_ENGINE_REPEATED
 from vecstore import Expression, VectorStore
 from vecstore.dialects.milvus import Milvus
 from vecstore.dialects.milvus.layout import TAGS, FieldLayout
@@ -70,7 +70,7 @@ class InFile(OnMilvus):
 
 
 class TestInFile(InFile, StoreSuite):
-    repeats = OF_THE_DIALECT
+    repeats = ON_AN_ENGINE_REPEATED
 
 
 class TestAwaited(InFile, AsyncStoreSuite):

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from tests.store.choices import AWAITED, OF_THE_DIALECT, OTHER_INDEX
+from tests.store.choices import AWAITED, ON_AN_ENGINE_REPEATED, OTHER_INDEX
 from vecstore import VectorStore
 from vecstore.dialects.pgvector.rows import vector_text
 from vecstore.dialects.pgvector.store import PgvectorStore
@@ -80,7 +80,7 @@ class OnPostgres:
 
 
 class TestExact(OnPostgres, StoreSuite):
-    repeats = OF_THE_DIALECT
+    repeats = ON_AN_ENGINE_REPEATED
 
 
 class TestReopened(OnPostgres, PersistentStoreTests):

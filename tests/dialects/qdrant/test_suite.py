@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 from qdrant_client import models
 
-from tests.store.choices import AWAITED, OF_THE_DIALECT
+from tests.store.choices import AWAITED, ON_AN_ENGINE_REPEATED
 from vecstore import VectorStore
 from vecstore.dialects.qdrant import Qdrant
 from vecstore.dialects.qdrant.layout import LANGCHAIN, PayloadLayout
@@ -62,7 +62,7 @@ class InMemory:
 
 
 class TestInMemory(InMemory, StoreSuite):
-    repeats = OF_THE_DIALECT
+    repeats = ON_AN_ENGINE_REPEATED
 
 
 class TestAwaited(InMemory, AsyncStoreSuite):

@@ -130,6 +130,8 @@ class SqliteVec(Base):
 
         self._corpus = corpus
         self._connection = sqlite3.connect(":memory:")
+        if not hasattr(self._connection, "enable_load_extension"):
+            raise ImportError(name="a Python whose sqlite3 loads extensions")
         self._connection.enable_load_extension(True)
         sqlite_vec.load(self._connection)
         fields = list(corpus.metadata[0])

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+from random import Random
 
 import pytest
 
 import vecstore
 from tests.cli.conftest import Run
+from tests.simple.random_filters import metadata, tree
+from vecstore.cli.grep import Scan
 
 LINES = [
     b'{"id": 1, "year": 2021, "lang": "en", "meta": {"tags": ["a", "b"], "in ner": {"x": 1.0}}}\n',
@@ -200,3 +204,40 @@ def test_a_byte_order_mark_and_odd_files(run: Run, tmp_path: Path) -> None:
     assert outcome.code == 2
     assert outcome.err == "vecstore grep: folder: Is a directory\n"
     assert outcome.out.encode() == b"\xef\xbb\xbf" + GOOD
+
+
+def test_large_files_are_decided_many_lines_at_once_and_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    random = Random(1)
+    odd = [
+        '{"a": [1, "x"]}',
+        '{"a": NaN}',
+        "no JSON",
+        "",
+        "[]",
+        '{"a": "\\ud800"}',
+        '{"b": {"a": 1}}',
+    ]
+    lines = [
+        random.choice(odd) if random.random() < 0.02 else json.dumps(metadata(random))
+        for _ in range(3_000)
+    ]
+    path = tmp_path / "docs.jsonl"
+    path.write_text("\n".join(lines), "utf-8")
+    grep_module = sys.modules[Scan.__module__]  # the name in the package is the function's
+    monkeypatch.setattr(grep_module, "_BYTES_AT_ONCE", 20_000)
+    monkeypatch.setattr(grep_module, "_MANY_COMPARISONS", 0)
+    different = 0
+    for _ in range(25):
+        found = []
+        filter, invert = tree(random), random.random() < 0.3
+        under = random.choice([(), (), ("b",)])
+        for large in (0, 1 << 40):
+            monkeypatch.setattr(grep_module, "_LARGE_FILE", large)
+            scan = Scan(filter, under, invert)
+            selected = list(scan.selected(str(path)))
+            found.append((selected, scan.failures, capsys.readouterr().err))
+        assert found[0] == found[1]
+        different += 0 < len(found[0][0]) < 2_000
+    assert different > 10

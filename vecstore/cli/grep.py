@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import IO, Annotated, Any, NamedTuple
 
 import typer
 
@@ -56,13 +58,23 @@ class Match(NamedTuple):
     line: bytes
 
 
+_MANY_COMPARISONS = 8
+_LARGE_FILE = 1024 * 1024
+_BYTES_AT_ONCE = 1024 * 1024
+"""Lines of this size together are decided at once, where filter and file are large: one by one
+they take longer than reading them does."""
+
+
 class Scan:
     """A filter on its way through files; remembers what could not be read."""
 
     def __init__(self, expression: Expression, under: tuple[str, ...], invert: bool) -> None:
         self.failures = 0
+        self._expression = expression
         self._matches = expression.matcher()
-        self._paths = {node.key.path for node in expression.walk() if node.op not in LOGICAL}
+        atoms = [node for node in expression.walk() if node.op not in LOGICAL]
+        self._paths = {node.key.path for node in atoms}
+        self._large = len(atoms) > _MANY_COMPARISONS
         self._under = under
         self._invert = invert
 
@@ -70,17 +82,54 @@ class Scan:
         """The selected lines of one file. What is no document is reported, and passed over."""
         try:
             with opened(name) as stream:
+                if self._large and name != STDIN and _is_large(stream):
+                    yield from self._selected_at_once(name, stream)
+                    return
                 for number, line in enumerate(stream, 1):
-                    try:
-                        row = read_row(line)
-                        if row is not None and self._selects(row, line):
-                            yield Match(name, number, line)
-                    except BadLine as bad:
-                        self._report(f"{shown_name(name)}:{number}: {bad}")
+                    if self._is_selected(name, number, line):
+                        yield Match(name, number, line)
         except CommandError as error:
             self._report(str(error))
         except OSError as error:  # while reading: a disk or a network that fails
             self._report(f"{shown_name(name)}: {file_fault(error)}")
+
+    def _selected_at_once(self, name: str, stream: IO[bytes]) -> Iterator[Match]:
+        """The same for a large file: many lines are decided in one step."""
+        first = 1
+        while lines := stream.readlines(_BYTES_AT_ONCE):
+            decided = self._decided(lines)
+            for number, line in enumerate(lines, first):
+                verdict = decided.get(number - first)
+                if self._is_selected(name, number, line) if verdict is None else verdict:
+                    yield Match(name, number, line)
+            first += len(lines)
+
+    def _decided(self, lines: list[bytes]) -> dict[int, bool]:
+        """Whether lines are selected, by place; what needs a look at the line is left out."""
+        from vecstore.simple.metadata import MetadataTable
+
+        rows: dict[int, dict[str, Any]] = {}
+        for place, line in enumerate(lines):
+            if b"\\u" in line:
+                continue
+            with suppress(BadLine):
+                row = read_row(line)
+                if row is not None:
+                    rows[place] = inner_object(row, self._under) if self._under else row
+        table = MetadataTable(list(rows.values()), Expression.matcher)
+        try:
+            mask = table.select(self._expression)
+        except DocumentError:
+            return {}
+        return dict(zip(rows, (mask != self._invert).tolist(), strict=True))
+
+    def _is_selected(self, name: str, number: int, line: bytes) -> bool:
+        try:
+            row = read_row(line)
+            return row is not None and self._selects(row, line)
+        except BadLine as bad:
+            self._report(f"{shown_name(name)}:{number}: {bad}")
+            return False
 
     def _selects(self, row: dict[str, Any], line: bytes) -> bool:
         metadata = inner_object(row, self._under) if self._under else row
@@ -98,6 +147,12 @@ class Scan:
     def _report(self, text: str) -> None:
         self.failures += 1
         sys.stderr.write(f"vecstore grep: {text}\n")
+
+
+def _is_large(stream: IO[bytes]) -> bool:
+    """Whether it is a file, and no pipe, whose lines are worth being gathered."""
+    status = os.fstat(stream.fileno())
+    return stat.S_ISREG(status.st_mode) and status.st_size >= _LARGE_FILE
 
 
 def grep(

@@ -1,4 +1,8 @@
 from vecstore.dialects.base import Dialect as Dialect
+from vecstore.dialects.sql import Bound as Bound
+from vecstore.dialects.sql import SqlDialect as SqlDialect
+from vecstore.dialects.sql import SqlPart as SqlPart
+from vecstore.dialects.sql import quoted as quoted
 from vecstore.dialects.tokens import DOCUMENT_TOKEN as DOCUMENT_TOKEN
 from vecstore.dialects.tokens import document_tokens as document_tokens
 from vecstore.dialects.tokens import kind_token as kind_token

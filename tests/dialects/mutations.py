@@ -25,12 +25,13 @@ from tests.dialects.conformance import (
 )
 from tests.dialects.conformance.conformance import Conformance
 from vecstore import Expression, Op
-from vecstore.dialects import tokens
+from vecstore.dialects import sql, tokens
 from vecstore.dialects.milvus import dialect as milvus
 from vecstore.dialects.pgvector import dialect as pgvector
 from vecstore.dialects.pgvector import layout as pgvector_layout
 from vecstore.dialects.pgvector import reading as pgvector_reading
 from vecstore.dialects.pinecone import dialect as pinecone
+from vecstore.dialects.qdrant import conditions as qdrant_conditions
 from vecstore.dialects.qdrant import dialect as qdrant
 from vecstore.dialects.weaviate import dialect as weaviate
 from vecstore.dialects.weaviate.where import Compound
@@ -144,7 +145,7 @@ def _loose_json(value: Any) -> str:
 
 def _null_without_coalesce(self: Any, atom: Expression) -> Any:
     negation = "" if atom.op is Op.ISNULL else "NOT "
-    return [*self._step(atom), f" {negation}IN ('null'::jsonb, '[]'::jsonb)"]
+    return [*self._at(atom), f" {negation}IN ('null'::jsonb, '[]'::jsonb)"]
 
 
 def mutations() -> list[Mutation]:
@@ -162,11 +163,11 @@ def mutations() -> list[Mutation]:
             [(qdrant.Qdrant, "all_of", _should_beside_must)],
             [(qdrant.Qdrant, "member", present_only(qdrant.Qdrant.member))],
             [(qdrant, "encode_key", ".".join)],
-            swapped(qdrant, "_RANGE"),
+            swapped(qdrant_conditions, "_RANGE"),
         ),
         test_milvus.TestMilvus: (
             [(milvus.Milvus, "member", unnegated(milvus.Milvus.member))],
-            [(milvus, "_chained", lambda parts, joint: joint.join(parts))],
+            [(milvus, "chained", lambda parts, joint: joint.join(parts))],
             [(milvus.Milvus, "member", present_only(milvus.Milvus.member))],
             [(milvus, "encode_text", lambda text: '"' + text.replace('"', r"\"") + '"')],
             swapped(milvus, "_SYMBOLS"),
@@ -193,8 +194,8 @@ def mutations() -> list[Mutation]:
             swapped(weaviate, "_OPERATORS"),
         ),
         test_sqlite.TestSqlite: (
-            [(sqlite, "_not", lambda part: part)],
-            [(sqlite, "_joined", _joined_without_parentheses)],
+            [(sqlite.Sqlite, "member", unnegated(sqlite.Sqlite.member))],
+            [(sql, "joined", _without_parentheses)],
             [(sqlite.Sqlite, "member", present_only(sqlite.Sqlite.member))],
             [(sqlite, "json", SimpleNamespace(dumps=_loose_json))],
             swapped(sqlite, "_ORDER"),
@@ -205,10 +206,6 @@ def mutations() -> list[Mutation]:
         for suite, broken in table.items()
         for fault, patches in zip(FAULTS, broken, strict=True)
     ]
-
-
-def _joined_without_parentheses(parts: list[Any], joint: str) -> Any:
-    return joint.join(sql for sql, _ in parts), [value for _, params in parts for value in params]
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from vecstore import (
     parse,
 )
 from vecstore.dialects.qdrant import Qdrant
-from vecstore.dialects.qdrant.dialect import encode_key
+from vecstore.dialects.qdrant.conditions import encode_key
 from vecstore.dialects.qdrant.layout import MAX_INTEGER, OWN
 
 TOP = Qdrant(prefix="")

@@ -1,13 +1,27 @@
-"""What every dialect has beside its emitter: options, and filters given as text."""
+"""What every dialect has beside its emitter: options, filters given as text, and what it has kept.
+
+A filter that is compiled for the second time is kept in its finished form by the tree itself: with
+the place of its keys in a text, and the very literals it was written with. So nothing that is kept
+answers for another filter, however equal, it goes when the tree goes, and no error is kept.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import fields, is_dataclass
-from typing import Any, Self
+from functools import cache
+from typing import Any, Final, Self
 
+from vecstore.errors import ConfigurationError
 from vecstore.filter.convert import Compiled, FilterConverter, Part
 from vecstore.filter.limits import DEFAULT_LIMITS, Limits
 from vecstore.filter.tree import Expression, FilterInput, Group, check_tree, unwrap
+
+KEPT_DIALECTS: Final = 4
+"""For so many dialects a tree keeps what it was compiled to."""
+KEPT_SIZE: Final = 20_000
+"""Characters and, counted as eight of them each, values of the largest result that is kept."""
+_DEEPEST_KEPT: Final = 100
 
 
 class Dialect(FilterConverter[Part]):
@@ -21,13 +35,11 @@ class Dialect(FilterConverter[Part]):
 
     def __new__(cls, *args: Any, **options: Any) -> Self:
         """Refuse unknown options by name; the dataclass would not list those it has."""
-        known = option_names(cls)
-        unknown = [name for name in options if name not in known]
-        if unknown:
-            listed = ", ".join(known) if known else "none"
-            raise TypeError(
-                f"{cls.__name__} has no option {unknown[0]!r}; its options are: {listed}"
-            )
+        known = _options(cls)
+        for name in options:
+            if name not in known:
+                listed = ", ".join(known) if known else "none"
+                raise TypeError(f"{cls.__name__} has no option {name!r}; its options are: {listed}")
         return super().__new__(cls)
 
     def compile(self, filter: FilterInput, *, limits: Limits | None = DEFAULT_LIMITS) -> Compiled:
@@ -38,7 +50,7 @@ class Dialect(FilterConverter[Part]):
             limits: Bounds on the filter's size; None lifts them.
 
         Returns:
-            The native query with its parameters.
+            The native query with its parameters; no other call gets the same dicts and lists.
 
         Raises:
             FilterSyntaxError: If the text cannot be read.
@@ -47,7 +59,19 @@ class Dialect(FilterConverter[Part]):
         """
         if filter is None:
             return self.everything()
-        return self.convert(as_expression(filter, limits))
+        expression = as_expression(filter, limits)
+        kept = expression.kept
+        for dialect, compiled in kept.compiled:
+            if dialect is self:
+                if compiled is not None:
+                    return _unshared(compiled)
+                compiled = self.convert(expression)
+                if _is_constant(self) and _is_keepable(compiled):
+                    kept.compiled = _before((self, _unshared(compiled)), kept.compiled)
+                return compiled
+        compiled = self.convert(expression)
+        kept.compiled = _before((self, None), kept.compiled)
+        return compiled
 
 
 def as_expression(
@@ -61,6 +85,111 @@ def as_expression(
     return check_tree(unwrap(filter), limits)
 
 
+def check_choice(option: str, value: object, known: Collection[str]) -> None:
+    """Hold an option to the words that it may be.
+
+    Raises:
+        ConfigurationError: Naming them.
+
+    Example:
+        >>> check_choice("layout", "exakt", ("exact", "plain"))
+        Traceback (most recent call last):
+        ...
+        vecstore.errors.ConfigurationError: unknown layout 'exakt'; one of exact, plain
+    """
+    if not isinstance(value, str) or value not in known:
+        raise ConfigurationError(f"unknown {option} {value!r}; one of {', '.join(known)}")
+
+
 def option_names(dialect: type[Any]) -> list[str]:
     """The options a dialect class takes."""
-    return [field.name for field in fields(dialect) if field.init] if is_dataclass(dialect) else []
+    return list(_options(dialect))  # type: ignore[arg-type]
+
+
+@cache
+def _options(dialect: type[Any]) -> tuple[str, ...]:
+    if not is_dataclass(dialect):
+        return ()
+    return tuple([field.name for field in fields(dialect) if field.init])
+
+
+Kept = tuple[tuple[object, Compiled | None], ...]
+
+
+def _before(first: tuple[object, Compiled | None], kept: Kept) -> Kept:
+    others = [pair for pair in kept if pair[0] is not first[0]]
+    return (first, *others[: KEPT_DIALECTS - 1])
+
+
+def _is_constant(dialect: object) -> bool:
+    """Whether nobody can change the options of a dialect."""
+    parameters = getattr(type(dialect), "__dataclass_params__", None)
+    if parameters is None or not parameters.frozen:
+        return False
+    try:
+        hash(dialect)
+    except TypeError:
+        return False
+    return True
+
+
+_SCALARS = frozenset({int, float, bool, type(None)})
+
+
+def _is_keepable(compiled: Compiled) -> bool:
+    """Whether a result is small, and made of values that can be copied or that nobody can change.
+
+    These are the types of JSON, tuples, frozen sets, and frozen dataclasses of such values.
+    """
+    if type(compiled) is not Compiled:
+        return False
+    size = 0
+    pending: list[tuple[Any, int, bool]] = [
+        (compiled.native, 0, True),
+        (compiled.params, 0, True),
+    ]
+    while pending:
+        value, depth, copied = pending.pop()
+        kind = type(value)
+        size += 8
+        if size > KEPT_SIZE or depth > _DEEPEST_KEPT:
+            return False
+        if kind is str:
+            size += len(value)
+        elif kind is tuple or kind is frozenset:
+            pending += [(item, depth + 1, copied and kind is tuple) for item in value]
+        elif kind is list and copied:
+            pending += [(item, depth + 1, True) for item in value]
+        elif kind is dict and copied:
+            pending += [(item, depth + 1, True) for pair in value.items() for item in pair]
+        elif kind not in _SCALARS:
+            if not _is_constant(value):
+                return False
+            pending += [(getattr(value, one.name), depth + 1, False) for one in fields(value)]
+    return True
+
+
+def _unshared(compiled: Compiled) -> Compiled:
+    """The same result, with dicts and lists of its own."""
+    native, params = _copied(compiled.native), _copied(compiled.params)
+    if native is compiled.native and params is compiled.params:
+        return compiled
+    return Compiled(
+        compiled.dialect, native, params, compiled.matches_all, compiled.matches_nothing
+    )
+
+
+def _copied(value: Any) -> Any:
+    kind = type(value)
+    if kind is dict:
+        return {key: _copied(item) for key, item in value.items()}
+    if kind is list:
+        return [item if type(item) is str else _copied(item) for item in value]
+    if kind is tuple:
+        copies = tuple([_copied(item) for item in value])
+        return (
+            copies
+            if any(one is not other for one, other in zip(copies, value, strict=True))
+            else value
+        )
+    return value

@@ -22,6 +22,7 @@ _BUILT_IN = {
     "qdrant": "vecstore.dialects.qdrant.dialect:Qdrant",
     "weaviate": "vecstore.dialects.weaviate.dialect:Weaviate",
 }
+_WITHOUT_OPTIONS: dict[type[Dialect[Any]], Dialect[Any]] = {}
 _PLUG_INS = PlugIns(
     ENTRY_POINT_GROUP,
     frozenset(_BUILT_IN),
@@ -117,7 +118,13 @@ def compile_filter(
                 f"options go to a dialect given by name; this {type(dialect).__name__} has its own"
             )
         return dialect.compile(filter, limits=limits)
-    return get_dialect(dialect)(**options).compile(filter, limits=limits)
+    made = get_dialect(dialect)
+    if options or dialect not in _BUILT_IN:
+        return made(**options).compile(filter, limits=limits)
+    # What a tree keeps of a dialect, it keeps for one object.
+    if made not in _WITHOUT_OPTIONS:
+        _WITHOUT_OPTIONS[made] = made()
+    return _WITHOUT_OPTIONS[made].compile(filter, limits=limits)
 
 
 def _load_plug_in(name: str) -> type[Dialect[Any]]:

@@ -8,10 +8,10 @@ agree by construction.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
+from json.encoder import encode_basestring_ascii
 from typing import Any, Final
 
 from vecstore.filter.values import Kind, Scalar
@@ -113,8 +113,18 @@ def nearest_double(value: int | float) -> float:
 
 
 def _json_text(value: Any) -> str:
-    """JSON in printable ASCII without a blank: engines trim and split at white space."""
-    return json.dumps(value, separators=(",", ":")).replace(" ", "\\u0020")
+    """JSON in printable ASCII without a blank: engines trim and split at white space.
+
+    Args:
+        value: A scalar, or a tuple of texts.
+    """
+    if isinstance(value, str):
+        return encode_basestring_ascii(value).replace(" ", "\\u0020")
+    if isinstance(value, tuple):
+        return f"[{','.join([_json_text(text) for text in value])}]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return int.__repr__(value) if isinstance(value, int) else float.__repr__(value)
 
 
 def _shortened(token: str) -> str:

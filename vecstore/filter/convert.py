@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from vecstore.errors import FilterError, UnsupportedFilterError
-from vecstore.filter.normalize import fold_empty_list, simplify
-from vecstore.filter.tree import LOGICAL, MEMBERSHIPS, NULL_TESTS, ORDERINGS, Expression, Key, Op
+from vecstore.filter.normalize import fold_empty_list, simplified, simplify
+from vecstore.filter.tree import LOGICAL, MEMBERSHIPS, NULL_TESTS, ORDERINGS, Expression, Op
 from vecstore.filter.values import Kind, Scalar, kind_of
 
 Part = TypeVar("Part")
@@ -24,6 +24,10 @@ Part = TypeVar("Part")
 
 SAFE_DOUBLE: Final = 2**53 - 1
 """Largest integer that a float64 engine keeps apart from both of its neighbours."""
+
+# A member of an enumeration is found by name each time it is asked for.
+_AND, _OR = Op.AND, Op.OR
+_ONLY_TEXTS = {str}
 
 _SCALARS = frozenset({Kind.BOOL, Kind.NUMBER, Kind.STRING})
 _ORDERED = frozenset({Kind.NUMBER, Kind.STRING})
@@ -205,6 +209,9 @@ class FilterConverter(ABC, Generic[Part]):
 
     name: ClassVar[str]
 
+    match_all: ClassVar[Any] = None
+    """The native query for a filter that is TRUE on every document."""
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         check_own_names(cls, vars(FilterConverter))
@@ -222,9 +229,16 @@ class FilterConverter(ABC, Generic[Part]):
     def any_of(self, parts: list[Part]) -> Part:
         """OR of two or more parts."""
 
-    @abstractmethod
     def compare(self, atom: Expression) -> Part:
-        """EQ, NE, GT, GTE, LT or LTE of ``atom.key`` with the scalar ``atom.value``."""
+        """EQ, NE, GT, GTE, LT or LTE of ``atom.key`` with the scalar ``atom.value``.
+
+        By itself, equality is membership in a list of one literal, and the rest is ``order``.
+        """
+        return self.order(atom) if atom.op in ORDERINGS else self.member(atom)
+
+    def order(self, atom: Expression) -> Part:
+        """GT, GTE, LT or LTE of ``atom.key`` with the scalar ``atom.value``."""
+        raise self.refuse(atom, "it has no such operator")
 
     @abstractmethod
     def member(self, atom: Expression) -> Part:
@@ -234,13 +248,13 @@ class FilterConverter(ABC, Generic[Part]):
     def null(self, atom: Expression) -> Part:
         """ISNULL or ISNOTNULL of ``atom.key``."""
 
-    @abstractmethod
     def finish(self, part: Part) -> Compiled:
-        """Wrap the part that stands for the whole filter."""
+        """Wrap the part that stands for the whole filter; by itself it is the query."""
+        return Compiled(self.name, part)
 
-    @abstractmethod
     def everything(self) -> Compiled:
         """The query for a filter that is TRUE on every document."""
+        return Compiled(self.name, self.match_all, matches_all=True)
 
     @abstractmethod
     def nothing(self) -> Compiled:
@@ -252,6 +266,15 @@ class FilterConverter(ABC, Generic[Part]):
         Dialects with declared key types add what those make impossible.
         """
         return fold_empty_list(atom)
+
+    @property
+    def folds(self) -> bool:
+        """Whether :meth:`fold` decides more than this class does by itself.
+
+        Where it does not, a tree is simplified once for all dialects and stores. A dialect whose
+        ``fold`` depends on its options may say when it has nothing to add.
+        """
+        return type(self).fold is not FilterConverter.fold
 
     def kinds(self, atom: Expression) -> frozenset[Kind] | None:
         """The kinds of literal allowed at this atom; None refuses the operator.
@@ -280,11 +303,12 @@ class FilterConverter(ABC, Generic[Part]):
         Raises:
             UnsupportedFilterError: If the backend cannot answer the filter exactly.
         """
-        simple = simplify(expression, self.fold)
+        simple = simplify(expression, self.fold) if self.folds else simplified(expression)
         if isinstance(simple, bool):
             return self.everything() if simple else self.nothing()
-        self._check_size(simple)
-        return self.finish(self._build(simple))
+        capabilities = self.capabilities
+        self._check_size(simple, capabilities)
+        return self.finish(self._build(simple, capabilities))
 
     def refuse(
         self, atom: Expression | None, reason: str, remedy: str | None = None
@@ -302,50 +326,72 @@ class FilterConverter(ABC, Generic[Part]):
             span=atom.span,
         )
 
-    def _build(self, root: Expression) -> Part:
-        done: list[Part] = []
-        stack: list[tuple[Expression, bool]] = [(root, False)]
-        while stack:
-            node, opened = stack.pop()
+    def _build(self, root: Expression, capabilities: Capabilities) -> Part:
+        # What is open: an AND or OR, its operands that are still to come, and the parts of others.
+        stack: list[tuple[Op, Iterator[Expression], list[Part]]] = []
+        node = root
+        while True:
             op = node.op
-            if op is Op.AND or op is Op.OR:
-                count = len(node.operands)
-                if not opened:
-                    stack.append((node, True))
-                    stack.extend((child, False) for child in reversed(node.operands))
-                    continue
-                parts = done[-count:]
-                del done[-count:]
-                done.append(self.all_of(parts) if op is Op.AND else self.any_of(parts))
+            if op is _AND or op is _OR:
+                operands = iter(node.operands)
+                stack.append((op, operands, []))
+                node = next(operands)
                 continue
-            done.append(self._atom(node))
-        return done[0]
+            part = self._atom(node, capabilities)
+            while stack:
+                op, operands, parts = stack[-1]
+                parts.append(part)
+                following = next(operands, None)
+                if following is not None:
+                    node = following
+                    break
+                stack.pop()
+                part = self.all_of(parts) if op is _AND else self.any_of(parts)
+            else:
+                return part
 
-    def _atom(self, atom: Expression) -> Part:
+    def _atom(self, atom: Expression, capabilities: Capabilities) -> Part:
         try:
-            self._check_atom(atom)
+            self._check_atom(atom, capabilities)
         except UnsupportedFilterError:
             if not atom.merged:
                 raise
             # As it was written, the engine may well answer it; if not, the place is the exact one.
-            return self._apart(atom)
-        if atom.op in NULL_TESTS:
+            return self._apart(atom, capabilities)
+        op = atom.op
+        if op in NULL_TESTS:
             return self.null(atom)
-        if atom.op in MEMBERSHIPS:
+        if op in MEMBERSHIPS:
             return self.member(atom)
         return self.compare(atom)
 
-    def _apart(self, atom: Expression) -> Part:
-        parts = [self._atom(source) for source in atom.merged]
-        limit = self.capabilities.max_atoms
+    def _apart(self, atom: Expression, capabilities: Capabilities) -> Part:
+        parts = [self._atom(source, capabilities) for source in atom.merged]
+        limit = capabilities.max_atoms
         if limit is not None and len(parts) > limit:
             raise self._too_many_atoms(atom, limit)
         return self.any_of(parts) if atom.op is Op.IN else self.all_of(parts)
 
-    def _check_size(self, root: Expression) -> None:
-        limits = self.capabilities
-        if limits.max_depth is None and limits.max_atoms is None:
-            return
+    def _check_size(self, root: Expression, limits: Capabilities) -> None:
+        level = [root]
+        depth = atoms = 0
+        while True:
+            below: list[Expression] = []
+            for node in level:
+                if node.op in LOGICAL:
+                    below += node.operands
+                else:
+                    atoms += 1
+            if not below:
+                break
+            depth += 1
+            level = below
+        too_deep = limits.max_depth is not None and depth > limits.max_depth
+        if too_deep or (limits.max_atoms is not None and atoms > limits.max_atoms):
+            raise self._oversize(root, limits)
+
+    def _oversize(self, root: Expression, limits: Capabilities) -> UnsupportedFilterError:
+        """The error for the first node that passes a limit, from left to right."""
         atoms = 0
         stack = [(root, 0)]
         while stack:
@@ -353,7 +399,7 @@ class FilterConverter(ABC, Generic[Part]):
             if node.op in LOGICAL:
                 depth += 1
                 if limits.max_depth is not None and depth > limits.max_depth:
-                    raise self.refuse(
+                    return self.refuse(
                         node,
                         f"it takes at most {limits.max_depth:,} nested levels of AND and OR "
                         "(max_depth)",
@@ -363,7 +409,8 @@ class FilterConverter(ABC, Generic[Part]):
                 continue
             atoms += 1
             if limits.max_atoms is not None and atoms > limits.max_atoms:
-                raise self._too_many_atoms(node, limits.max_atoms)
+                return self._too_many_atoms(node, limits.max_atoms)
+        raise AssertionError("the filter keeps within the limits")
 
     def _too_many_atoms(self, atom: Expression, limit: int) -> UnsupportedFilterError:
         return self.refuse(
@@ -372,38 +419,18 @@ class FilterConverter(ABC, Generic[Part]):
             "use IN for many values of one key, or split the filter",
         )
 
-    def _check_atom(self, atom: Expression) -> None:
-        self._check_key(atom, atom.key)
-        allowed = self.kinds(atom)
-        if allowed is None:
-            raise self._refuse_literal(atom, None)
-        if atom.op not in NULL_TESTS:
-            items = atom.value.items
-            limit = self.capabilities.max_list
-            if atom.op in MEMBERSHIPS and limit is not None and len(items) > limit:
-                raise self.refuse(
-                    atom,
-                    f"it takes at most {limit:,} values in one list (max_list)",
-                    "split the list over several searches",
-                )
-            for item in items:
-                if kind_of(item) not in allowed:
-                    raise self._refuse_literal(atom, kind_of(item))
-                self._check_literal(atom, item)
-        self.check(atom)
-
-    def _check_key(self, atom: Expression, key: Key) -> None:
-        limits = self.capabilities
-        if len(key.path) > 1 and limits.nested_keys is not True:
+    def _check_atom(self, atom: Expression, limits: Capabilities) -> None:
+        path, op = atom.key.path, atom.op
+        if len(path) > 1 and limits.nested_keys is not True:
             refusal = limits.nested_keys or Refusal("it has no keys inside objects")
             raise self.refuse(atom, refusal.reason, refusal.remedy)
         if limits.key_rule is not None:
-            for segment in key.path:
+            for segment in path:
                 if not limits.key_rule.pattern.fullmatch(segment):
                     refusal = limits.key_rule.refusal
                     raise self.refuse(atom, refusal.reason, refusal.remedy)
         if limits.max_key_bytes is not None:
-            size = len(".".join(key.path).encode())
+            size = len(".".join(path).encode())
             if size > limits.max_key_bytes:
                 raise self.refuse(
                     atom,
@@ -411,9 +438,45 @@ class FilterConverter(ABC, Generic[Part]):
                     "(max_key_bytes)",
                     "use a shorter key",
                 )
+        if type(self).kinds is FilterConverter.kinds:
+            allowed = limits.literals.get(op)
+        else:
+            allowed = self.kinds(atom)
+        if allowed is None:
+            raise self._refuse_literal(atom, None)
+        if op not in NULL_TESTS:
+            value = atom.value
+            if value.kind is not Kind.LIST:
+                if value.kind not in allowed:
+                    raise self._refuse_literal(atom, value.kind)
+                self._check_literal(atom, value.items[0], limits)
+            else:
+                self._check_list(atom, value.items, allowed, limits)
+        self.check(atom)
 
-    def _check_literal(self, atom: Expression, item: Scalar) -> None:
-        limits = self.capabilities
+    def _check_list(
+        self,
+        atom: Expression,
+        items: tuple[Scalar, ...],
+        allowed: frozenset[Kind],
+        limits: Capabilities,
+    ) -> None:
+        if limits.max_list is not None and len(items) > limits.max_list:
+            raise self.refuse(
+                atom,
+                f"it takes at most {limits.max_list:,} values in one list (max_list)",
+                "split the list over several searches",
+            )
+        if limits.max_string_bytes is None and set(map(type, items)) == _ONLY_TEXTS:
+            if Kind.STRING not in allowed:
+                raise self._refuse_literal(atom, Kind.STRING)
+            return
+        for item in items:
+            if kind_of(item) not in allowed:
+                raise self._refuse_literal(atom, kind_of(item))
+            self._check_literal(atom, item, limits)
+
+    def _check_literal(self, atom: Expression, item: Scalar, limits: Capabilities) -> None:
         if isinstance(item, str):
             if limits.max_string_bytes is not None and len(item.encode()) > limits.max_string_bytes:
                 raise self.refuse(

@@ -15,6 +15,7 @@ import enum
 from typing import Any, Final
 
 from vecstore.errors import ConfigurationError, FilterLimitError
+from vecstore.filter.normalize import simplified
 from vecstore.filter.tree import LOGICAL, MEMBERSHIPS, NULL_TESTS, ORDERINGS, Expression
 
 ATOM: Final = 1.0
@@ -104,15 +105,23 @@ def _literals_from_outside(listed: Expression) -> int:
     return min(count, sum(len(one.value.items) for one in listed.merged if one.from_outside))
 
 
-def check_cost(simple: Expression | bool, max_cost: int | None, engine: str) -> None:
+def check_cost(filter: Expression, max_cost: int | None, engine: str) -> None:
     """Refuse a filter from outside that costs more than a store allows.
+
+    Args:
+        filter: As it was given; what it costs is found out once.
+        max_cost: The bound, or None.
+        engine: What the error calls the store.
 
     Raises:
         FilterLimitError: Naming cost, bound, and the argument that raises it.
     """
     if max_cost is None:
         return
-    cost = filter_cost(simple)
+    kept = filter.kept
+    cost = kept.cost
+    if cost is None:
+        cost = kept.cost = filter_cost(simplified(filter))
     if cost > max_cost:
         raise FilterLimitError(
             f"this filter costs {cost:,}, and {engine} runs filters of up to {max_cost:,} that "

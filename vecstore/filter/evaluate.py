@@ -14,7 +14,7 @@ from operator import ge, gt, le, lt
 from typing import Any
 
 from vecstore.errors import DocumentError
-from vecstore.filter.normalize import simplify
+from vecstore.filter.normalize import simplified, simplify
 from vecstore.filter.text import key_text
 from vecstore.filter.tree import LOGICAL, MEMBERSHIPS, ORDERINGS, Expression, Op, rule, trusted
 from vecstore.filter.values import Kind, Scalar, UnusableValue, kind_of, to_metadata_value
@@ -37,7 +37,7 @@ class Evaluator:
 
     def __init__(self, expression: Expression) -> None:
         self._expression = expression
-        self.matches = _decided(simplify(expression), _reader, any)
+        self.matches = _decided(simplified(expression), _reader, any)
         self._negative: Test | None = None
 
     def evaluate(self, metadata: Mapping[str, Any]) -> bool | None:
@@ -55,7 +55,7 @@ def stored_matcher(expression: Expression) -> Test:
 
     Values are taken as they stand, without being read as a document would hold them.
     """
-    return _decided(simplify(expression), _stored_reader, any)
+    return _decided(simplified(expression), _stored_reader, any)
 
 
 def matcher_of_every_element(expression: Expression | bool) -> Test:

@@ -86,6 +86,9 @@ def merge(op: Op, parts: Iterable[Expression]) -> list[Expression] | None:
         decided, TRUE for OR and FALSE for AND.
     """
     given = list(parts)
+    paths = {part.key.path for part in given if part.op not in LOGICAL}
+    if len(given) - len(paths) < 2 and (len(given) == len(paths) or _is_one_combination(given)):
+        return given  # nothing stands beside its own kind
     keys: dict[tuple[str, ...], list[int]] = {}
     combinations: dict[Expression, int] = {}
     for place, part in enumerate(given):
@@ -109,6 +112,10 @@ def merge(op: Op, parts: Iterable[Expression]) -> list[Expression] | None:
         left.extend(atoms)
     left.sort(key=itemgetter(0))
     return [part for _, part in left]
+
+
+def _is_one_combination(parts: list[Expression]) -> bool:
+    return any(part.op in LOGICAL for part in parts)
 
 
 _Placed = tuple[int, Expression]

@@ -8,9 +8,20 @@ atoms, which a backend may read as plain two-valued logic.
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import is_
+from typing import Any
 
 from vecstore.filter.merge import merge
-from vecstore.filter.tree import LOGICAL, ORDERINGS, Expression, Op, Value, rule, trusted
+from vecstore.filter.tree import (
+    LOGICAL,
+    MEMBERSHIPS,
+    ORDERINGS,
+    Expression,
+    Op,
+    Value,
+    rule,
+    trusted,
+)
 from vecstore.filter.values import MAX_METADATA_DEPTH
 
 NEGATION: dict[Op, Op] = {
@@ -28,6 +39,7 @@ NEGATION: dict[Op, Op] = {
     Op.ISNOTNULL: Op.ISNULL,
 }
 # NOT itself has no twin: two of them cancel.
+_NOT = Op.NOT
 
 Fold = Callable[[Expression], bool | None]
 """Decides an atom without a document: True or False when it is constant, else None."""
@@ -68,57 +80,67 @@ def simplify(expression: Expression, fold: Fold = fold_empty_list) -> Expression
         A tree of AND, OR and atoms in which no AND stands in an AND and no OR in an OR; or the
         constant that the filter is for every document.
     """
-
-    def decided(atom: Expression) -> bool | None:
-        verdict = fold_deep_key(atom)
-        return fold(atom) if verdict is None else verdict
-
-    return _rewritten(expression, decided)
+    return _rewritten(expression, fold, fold_deep_key)
 
 
-def _rewritten(expression: Expression, fold: Fold) -> Expression | bool:
-    # Each open frame gathers the finished children of one AND or OR. A child of the same
-    # operator is opened into its parent's own list, which is what splices it.
-    results: list[Expression | bool] = []
-    stack: list[_Frame | tuple[Expression, bool, list[Expression | bool]]] = [
-        (expression, False, results)
+def simplified(expression: Expression) -> Expression | bool:
+    """What :func:`simplify` returns, made once for a tree."""
+    kept = expression.kept
+    simple = kept.simple
+    if simple is None:
+        simple = simplify(expression)
+        # A tree that kept itself would be freed late.
+        kept.simple = ... if simple is expression else simple
+        return simple
+    return expression if simple is ... else simple
+
+
+def _rewritten(expression: Expression, fold: Fold, fold_deep: Fold) -> Expression | bool:
+    # A list of parts starts as the operands of one AND or OR, and each is replaced in its place.
+    # An item with parts is an AND or OR of which all parts are done.
+    root: list[Any] = [expression]
+    stack: list[tuple[list[Any] | None, Expression, bool, list[Any], int]] = [
+        (None, expression, False, root, 0)
     ]
     while stack:
-        item = stack.pop()
-        if isinstance(item, _Frame):
-            item.target.append(_joined(item))
+        parts, node, negated, target, place = stack.pop()
+        if parts is not None:
+            target[place] = _joined(node, negated, parts)
             continue
-        node, negated, target = item
-        while node.op is Op.NOT:
+        while node.op is _NOT:
             node, negated = node.operands[0], not negated
-        if node.op not in LOGICAL:
-            atom = _negated_atom(node) if negated else node
-            verdict = fold(atom)
-            target.append(atom if verdict is None else verdict)
-            continue
-        op = NEGATION[node.op] if negated else node.op
-        frame = _Frame(op, node, target)
-        stack.append(frame)
-        stack.extend((child, negated, frame.parts) for child in reversed(node.operands))
-    return results[0]
+        if node.op in LOGICAL:
+            parts = list(node.operands)
+            stack.append((parts, node, negated, target, place))
+            for number, child in enumerate(parts):
+                if child.op in LOGICAL:
+                    stack.append((None, child, negated, parts, number))
+                else:
+                    parts[number] = _atom(child, negated, fold, fold_deep)
+        else:
+            target[place] = _atom(node, negated, fold, fold_deep)
+    result: Expression | bool = root[0]
+    return result
 
 
-class _Frame:
-    """An AND or OR whose children are being rewritten."""
-
-    __slots__ = ("node", "op", "parts", "target")
-
-    def __init__(self, op: Op, node: Expression, target: list[Expression | bool]) -> None:
-        self.op = op
-        self.node = node
-        self.target = target
-        self.parts: list[Expression | bool] = []
+def _atom(atom: Expression, negated: bool, fold: Fold, fold_deep: Fold) -> Expression | bool:
+    if negated:
+        atom = _negated_atom(atom)
+    if len(atom.key.path) > MAX_METADATA_DEPTH:
+        verdict = fold_deep(atom)
+        if verdict is not None:
+            return verdict
+    if fold is fold_empty_list and atom.op not in MEMBERSHIPS:
+        return atom
+    verdict = fold(atom)
+    return atom if verdict is None else verdict
 
 
 @rule("normalize")
 def normalize(expression: Expression) -> Expression:
     """The simplified tree as an expression; constants are written with an empty list."""
-    simple = _rewritten(expression, _fold_exactly)
+    # An ordering that is never TRUE may be UNKNOWN.
+    simple = _rewritten(expression, fold_empty_list, _fold_exactly)
     if not isinstance(simple, bool):
         return simple
     first_key = next(node for node in expression.walk() if node.op not in LOGICAL).key
@@ -127,31 +149,34 @@ def normalize(expression: Expression) -> Expression:
 
 def _fold_exactly(atom: Expression) -> bool | None:
     """What is constant in all three values."""
-    if atom.op in ORDERINGS:
-        return None
-    verdict = fold_deep_key(atom)
-    return fold_empty_list(atom) if verdict is None else verdict
+    return None if atom.op in ORDERINGS else fold_deep_key(atom)
 
 
-def _joined(frame: _Frame) -> Expression | bool:
-    absorbing = frame.op is Op.OR  # TRUE decides an OR, FALSE decides an AND
+def _joined(node: Expression, negated: bool, done: list[Expression | bool]) -> Expression | bool:
+    op = NEGATION[node.op] if negated else node.op
+    absorbing = op is Op.OR  # TRUE decides an OR, FALSE decides an AND
     parts: list[Expression] = []
-    for part in frame.parts:
+    for part in done:
         if isinstance(part, bool):
             if part is absorbing:
                 return absorbing
-        elif part.op is frame.op:
+        elif part.op is op:
             parts.extend(part.operands)
         else:
             parts.append(part)
-    left = merge(frame.op, parts)
+    left = merge(op, parts)
     if left is None:
         return absorbing
     if not left:
         return not absorbing
     if len(left) == 1:
         return left[0]
-    return trusted(frame.op, tuple(left), frame.node.span, frame.node.written_op)
+    operands = tuple(left)
+    # By identity: equal atoms may stand in different places of a text.
+    if not negated and len(operands) == len(node.operands):
+        if all(map(is_, operands, node.operands)):
+            return node
+    return trusted(op, operands, node.span, node.written_op)
 
 
 def _negated_atom(atom: Expression) -> Expression:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterator, Mapping
+from types import EllipsisType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, TypeVar
 
-from vecstore.errors import FilterTypeError
+from vecstore.errors import FilterLimitError, FilterTypeError
 from vecstore.filter.limits import (
     DEFAULT_LIMITS,
     TOO_DEEP,
@@ -271,11 +272,13 @@ class Value(Immutable):
         ('a', 'b')
     """
 
-    __slots__ = ("_identity", "kind", "span", "value")
+    __slots__ = ("items", "kind", "span", "value")
 
     value: Scalar | tuple[Scalar, ...]
     kind: Kind
     span: Span | None
+    items: tuple[Scalar, ...]
+    """The literals of a list, or the one scalar as a tuple."""
 
     def __init__(self, value: Any, *, span: Span | None = None) -> None:
         try:
@@ -295,21 +298,15 @@ class Value(Immutable):
         _set_value(self, value)
         _set_kind(self, kind)
         _set_value_span(self, span)
-        # True == 1 in Python: what tells literals apart is their kind together with the value.
-        if type(value) is tuple:
-            _set_identity(self, tuple([(kind_of(item), item) for item in value]))
-        else:
-            _set_identity(self, value)
-
-    @property
-    def items(self) -> tuple[Scalar, ...]:
-        """The literals of a list, or the one scalar as a tuple."""
-        return self.value if isinstance(self.value, tuple) else (self.value,)
+        _set_items(self, value if type(value) is tuple else (value,))
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not Value:
             return NotImplemented
-        return self.kind is other.kind and bool(self._identity == other._identity)  # type: ignore[attr-defined]
+        if self.kind is not other.kind or self.items != other.items:
+            return False
+        # True == 1 in Python: what tells literals apart is their kind together with the value.
+        return self.kind is not Kind.LIST or _truths(self.items) == _truths(other.items)
 
     def __hash__(self) -> int:
         return hash((self.kind, *map(literal_key, self.items)))
@@ -321,7 +318,7 @@ class Value(Immutable):
         _set_value(value, scalar)
         _set_kind(value, kind)
         _set_value_span(value, span)
-        _set_identity(value, scalar)
+        _set_items(value, (scalar,))
         return value
 
     @classmethod
@@ -340,9 +337,13 @@ class Value(Immutable):
 
 
 _set_path, _set_key_span = setters(Key, "path", "span")
-_set_value, _set_kind, _set_value_span, _set_identity = setters(
-    Value, "value", "kind", "span", "_identity"
+_set_value, _set_kind, _set_value_span, _set_items = setters(
+    Value, "value", "kind", "span", "items"
 )
+
+
+def _truths(items: tuple[Scalar, ...]) -> list[bool]:
+    return [kind is bool for kind in map(type, items)]
 
 
 def _list_literal(item: Any) -> Scalar:
@@ -405,6 +406,29 @@ class Group(Immutable):
         return Group, (self.content,)
 
 
+class Kept:
+    """What has been made of one tree, so that it is made once; it is no part of the tree.
+
+    Each is set in one step and says the same whoever made it, so that threads need no lock.
+
+    Attributes:
+        evaluator: Decides documents.
+        simple: What ``simplify`` returned; ``...`` where that is the tree itself.
+        cost: Of what comes from outside in it.
+        limits: Those that the tree has been found to keep within.
+        compiled: By dialect, the last first; None in place of a result that was made only once.
+    """
+
+    __slots__ = ("compiled", "cost", "evaluator", "limits", "simple")
+
+    def __init__(self) -> None:
+        self.evaluator: Evaluator | None = None
+        self.simple: Expression | bool | EllipsisType | None = None
+        self.cost: int | None = None
+        self.limits: Limits | None = None
+        self.compiled: tuple[tuple[object, Any], ...] = ()
+
+
 class Expression(Immutable):
     """One operator applied to its operands.
 
@@ -431,18 +455,25 @@ class Expression(Immutable):
     """
 
     __slots__ = (
-        "_evaluator",
         "_hash",
+        "_joined",
+        "_kept",
         "_written",
         "from_outside",
+        "key",
         "merged",
         "op",
         "operands",
         "span",
+        "value",
     )
 
     op: Op
     operands: tuple[Any, ...]
+    key: Key
+    """The key of a comparison or null test; AND, OR and NOT have none."""
+    value: Value
+    """The literal of a comparison; other expressions have none."""
     span: Span | None
     from_outside: bool
     """Whether this comparison or null test was read from a text or a dict. Like the span it is kept
@@ -451,7 +482,9 @@ class Expression(Immutable):
     """The atoms that a rewrite has put together in this one, as they were written."""
     _written: Op
     _hash: int | None
-    _evaluator: Evaluator | None
+    _kept: Kept | None
+    # What `&` or `|` has put together, until somebody asks for the operands.
+    _joined: tuple[Expression, Expression] | None
 
     def __init__(
         self, op: Op, *operands: Expression | Group | Key | Value, span: Span | None = None
@@ -485,31 +518,56 @@ class Expression(Immutable):
         _set_merged(self, merged)
         _set_written(self, written)
         _set_hash(self, None)
-        _set_evaluator(self, None)
+        _set_kept(self, None)
+        if op not in LOGICAL:
+            _set_key(self, operands[0])
+            if len(operands) == 2:
+                _set_literal(self, operands[1])
+
+    if not TYPE_CHECKING:  # a type checker would believe that there is every attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Slots that are empty: operands that wait to be spliced, and what there is none of."""
+            if name == "operands":
+                return self._spliced()
+            if name == "_joined":
+                return None
+            if name == "key":
+                raise AttributeError(f"{self.op.symbol} has no key; see its .operands")
+            if name == "value":
+                raise AttributeError(f"{self.op.symbol} has no value")
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
+            )
+
+    def _spliced(self) -> tuple[Expression, ...]:
+        """The operands of what ``&`` or ``|`` has put together; a long chain is walked once."""
+        parts: list[Expression] = []
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            if node.op is not self.op:
+                parts.append(node)
+                continue
+            joined = node._joined
+            if joined is None:
+                parts.extend(node.operands)
+            else:
+                stack.extend(reversed(joined))
+        operands = tuple(parts)
+        # In this order: another thread that finds no pair any more finds the operands.
+        put(self, "operands", operands)
+        put(self, "_joined", None)
+        return operands
 
     @property
-    def key(self) -> Key:
-        """The key of a comparison or null test.
-
-        Raises:
-            AttributeError: On AND, OR and NOT.
-        """
-        if self.op in LOGICAL:
-            raise AttributeError(f"{self.op.symbol} has no key; see its .operands")
-        key: Key = self.operands[0]
-        return key
-
-    @property
-    def value(self) -> Value:
-        """The literal of a comparison.
-
-        Raises:
-            AttributeError: On AND, OR, NOT and null tests.
-        """
-        if self.op in LOGICAL or self.op in NULL_TESTS:
-            raise AttributeError(f"{self.op.symbol} has no value")
-        value: Value = self.operands[1]
-        return value
+    def kept(self) -> Kept:
+        """What has been made of this tree already."""
+        kept = self._kept
+        if kept is None:
+            kept = Kept()
+            put(self, "_kept", kept)
+        return kept
 
     @property
     def written_op(self) -> Op:
@@ -589,11 +647,10 @@ class Expression(Immutable):
         return self._evaluate().matches
 
     def _evaluate(self) -> Evaluator:
-        evaluator = self._evaluator
-        if evaluator is None:
-            evaluator = _RULES["evaluate"](self)
-            put(self, "_evaluator", evaluator)
-        return evaluator
+        kept = self.kept
+        if kept.evaluator is None:
+            kept.evaluator = _RULES["evaluate"](self)
+        return kept.evaluator
 
     def __and__(self, other: Expression | Group) -> Expression:
         return _combine(Op.AND, self, other)
@@ -673,7 +730,8 @@ class Expression(Immutable):
 _set_op, _set_operands, _set_span, _set_from_outside, _set_merged = setters(
     Expression, "op", "operands", "span", "from_outside", "merged"
 )
-_set_written, _set_hash, _set_evaluator = setters(Expression, "_written", "_hash", "_evaluator")
+_set_written, _set_hash, _set_kept = setters(Expression, "_written", "_hash", "_kept")
+_set_key, _set_literal = setters(Expression, "key", "value")
 
 
 def trusted(
@@ -701,7 +759,11 @@ def read(op: Op, operands: tuple[Any, ...], span: Span, from_outside: bool) -> E
     _set_merged(node, ())
     _set_written(node, op)
     _set_hash(node, None)
-    _set_evaluator(node, None)
+    _set_kept(node, None)
+    if from_outside:  # comparisons and null tests alone
+        _set_key(node, operands[0])
+        if len(operands) == 2:
+            _set_literal(node, operands[1])
     return node
 
 
@@ -711,23 +773,53 @@ def check_tree(expression: Expression, limits: Limits | None) -> Expression:
     Raises:
         FilterLimitError: Naming the first limit that is passed, at the node that passes it.
     """
-    limits = checked_limits(limits)
-    if limits is None:
+    if limits is None or expression.kept.limits is limits:
         return expression
+    checked_limits(limits)
+    if not _keeps_within(expression, limits):
+        raise _past_a_limit(expression, limits)
+    expression.kept.limits = limits
+    return expression
+
+
+def _keeps_within(expression: Expression, limits: Limits) -> bool:
+    level = [expression]
+    nodes = depth = 0
+    while level:
+        nodes += len(level)
+        if nodes > limits.nodes:
+            return False
+        below: list[Expression] = []
+        for node in level:
+            op = node.op
+            if op in LOGICAL:
+                below += node.operands
+            elif op in MEMBERSHIPS and len(node.value.items) > limits.in_values:
+                return False
+        if below:
+            depth += 1
+            if depth > limits.depth:
+                return False
+        level = below
+    return True
+
+
+def _past_a_limit(expression: Expression, limits: Limits) -> FilterLimitError:
+    """The error for the first node that passes one, from left to right."""
     stack = [(expression, 1)]
     nodes = 0
     while stack:
         node, depth = stack.pop()
         nodes += 1
         if nodes > limits.nodes:
-            raise limit_error("nodes", limits.nodes, TOO_MANY, node.span)
+            return limit_error("nodes", limits.nodes, TOO_MANY, node.span)
         if node.op in LOGICAL:
             if depth > limits.depth:
-                raise limit_error("depth", limits.depth, TOO_DEEP, node.span)
+                return limit_error("depth", limits.depth, TOO_DEEP, node.span)
             stack.extend((child, depth + 1) for child in reversed(node.operands))
         elif node.op in MEMBERSHIPS and len(node.value.items) > limits.in_values:
-            raise limit_error("in_values", limits.in_values, TOO_MANY_VALUES, node.span)
-    return expression
+            return limit_error("in_values", limits.in_values, TOO_MANY_VALUES, node.span)
+    raise AssertionError("the tree keeps within the limits")
 
 
 FilterInput = Expression | Group | str | None
@@ -833,9 +925,16 @@ def _check_atom(op: Op, operands: tuple[Any, ...], span: Span | None) -> None:
 
 
 def _combine(op: Op, left: Expression, right: object) -> Expression:
-    if type(right) is not Expression and type(right) is not Group:
+    if type(right) is Group:
+        right = right.content
+    elif type(right) is not Expression:
         _refuse_operand("&" if op is Op.AND else "|", right)
-    return Expression(op, left, right)
+    # The operands are put together when they are asked for: a chain of n steps would copy n * n.
+    node = trusted(op, (left, right))
+    if left.op is op or right.op is op:
+        put(node, "_joined", (left, right))
+        object.__delattr__(node, "operands")
+    return node
 
 
 def _refuse_operand(symbol: str, other: object) -> NoReturn:

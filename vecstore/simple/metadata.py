@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vecstore.filter.evaluate import Test, stored_matcher
-from vecstore.filter.normalize import simplify
+from vecstore.filter.normalize import simplified
 from vecstore.filter.tree import LOGICAL, ORDERINGS, Expression, Op
 from vecstore.simple.columns import (
     ABSENT,
@@ -106,7 +106,7 @@ class MetadataTable:
             DocumentError: From a ``matcher`` that refuses a value which the filter looks at.
         """
         size = len(self.rows) if size is None else size
-        simple = simplify(filter)
+        simple = simplified(filter)
         if isinstance(simple, bool):
             return np.full(size, simple)
         if size <= FEW_ROWS:

@@ -40,7 +40,7 @@ from vecstore.errors import (
 from vecstore.filter.builder import Field
 from vecstore.filter.convert import Compiled, check_own_names
 from vecstore.filter.cost import AS_DECLARED, MaxCost, check_cost, read_max_cost
-from vecstore.filter.normalize import simplify
+from vecstore.filter.normalize import simplified
 from vecstore.filter.serial import without_origin
 from vecstore.filter.tautology import matches_everything
 from vecstore.filter.tree import Expression, FilterInput
@@ -607,12 +607,12 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         if filter is not None:
             if self.schema is not None:
                 self.schema.check(filter)
-            simple = simplify(filter)
             # The scope is the program's own; what a stranger adds to it is counted alone.
-            check_cost(simple, self.max_cost, self.name)
+            check_cost(filter, self.max_cost, self.name)
         if within is not None:
             filter = within if filter is None else within & filter
-            simple = simplify(filter)
+        assert filter is not None
+        simple = simplified(filter)
         if isinstance(simple, bool):
             return simple, None
         compiled = self._ask(operation, self._compile_filter, filter)
@@ -805,7 +805,9 @@ class ScopedStore(VectorStore):
             # Rebuilt, it carries no text that an error could quote, and costs its callers nothing.
             filter = without_origin(scope())
             try:
-                everything = matches_everything(simplify(filter)) or self._root._matches_all(filter)
+                everything = matches_everything(simplified(filter)) or self._root._matches_all(
+                    filter
+                )
             except FilterError as error:
                 raise ScopeError(
                     f"{self.name} cannot answer the filter of this scope "

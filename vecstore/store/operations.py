@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 from vecstore.cancelling import check_stop
 from vecstore.document import Document, checked_metadata, checked_metadata_name, same_document
 from vecstore.errors import ConfigurationError, DocumentError
-from vecstore.filter.normalize import simplify
+from vecstore.filter.normalize import simplified
 from vecstore.filter.tautology import matches_everything
 from vecstore.filter.tree import Expression, FilterInput
 from vecstore.store.adding import Adding
@@ -475,7 +475,7 @@ class DeleteCall(Call[int]):
         if ids is None and filter is None:
             raise ValueError(f"delete needs ids or a filter; {_CLEAR}")
         expression = read_filter(filter)
-        if ids is None and expression is not None and matches_everything(simplify(expression)):
+        if ids is None and expression is not None and matches_everything(simplified(expression)):
             raise ValueError(f"this filter matches every document; {_CLEAR}")
         return cls(ids=read_ids(ids, "delete"), filter=expression)
 

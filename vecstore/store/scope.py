@@ -8,7 +8,7 @@ from typing import Any
 from vecstore.document import shown_id
 from vecstore.errors import ScopeError
 from vecstore.filter.evaluate import matcher_of_every_element, read_path
-from vecstore.filter.normalize import fold_empty_list, simplify
+from vecstore.filter.normalize import fold_empty_list, simplified, simplify
 from vecstore.filter.text import key_text
 from vecstore.filter.tree import Expression, FilterInput, Op
 
@@ -38,7 +38,7 @@ class Scope:
     """
 
     def __init__(self, filter: Expression) -> None:
-        self._simple = simplify(filter)
+        self._simple = simplified(filter)
         self._equalities = _equalities(self._simple)
         self.matches: Callable[[Mapping[str, Any]], bool] = filter.matcher()
         self._admits: Callable[[Mapping[str, Any]], bool] = matcher_of_every_element(self._simple)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -20,10 +20,12 @@ from vecstore.dialects.milvus.capabilities import (
 )
 from vecstore.dialects.milvus.expression import (
     ADDRESSABLE,
+    chained,
     encode_list,
     encode_literal,
     encode_path,
     encode_text,
+    plain_member,
 )
 from vecstore.dialects.milvus.layout import METADATA, MISREAD
 from vecstore.dialects.tokens import kind_token, presence_token, value_token
@@ -34,9 +36,9 @@ from vecstore.filter.convert import (
     Compiled,
 )
 from vecstore.filter.tree import ORDERINGS, Expression, Op
-from vecstore.filter.values import MAX_METADATA_DEPTH, Kind, Scalar, kind_of
+from vecstore.filter.values import kind_of
 
-_SYMBOLS = {Op.EQ: "==", Op.GT: ">", Op.GTE: ">=", Op.LT: "<", Op.LTE: "<="}
+_SYMBOLS = {Op.GT: ">", Op.GTE: ">=", Op.LT: "<", Op.LTE: "<="}
 _COMPARE: dict[Op, Callable[[Any, Any], bool]] = {
     Op.EQ: operator.eq,
     Op.IN: operator.eq,
@@ -47,10 +49,6 @@ _COMPARE: dict[Op, Callable[[Any, Any], bool]] = {
 }
 _FIELD = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 _NO_NAMES = frozenset({"none", "null"})
-# The client itself cannot read what lies deeper.
-_DEEPEST_JSON = 1_024
-# A chain becomes as deep a tree on the server as it is long; groups keep it shallow.
-_LONGEST_CHAIN = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +72,7 @@ class Milvus(Dialect[str]):
     """
 
     name: ClassVar[str] = "milvus"
+    match_all: ClassVar[str] = ""
 
     field: str = METADATA
     tags: str | None = None
@@ -99,13 +98,6 @@ class Milvus(Dialect[str]):
         """Everything with tags; without them comparisons that need no presence, and no bools."""
         return PLAIN if self.tags is None else EXACT
 
-    def fold(self, atom: Expression) -> bool | None:
-        """A key deeper than any document has is absent from all."""
-        deepest = MAX_METADATA_DEPTH if self.tags is not None else _DEEPEST_JSON
-        if len(atom.key.path) > deepest:
-            return atom.op in (Op.NE, Op.NIN, Op.ISNULL)
-        return super(Milvus, self).fold(atom)
-
     def check(self, atom: Expression) -> None:
         """What depends on operator, key and literal together."""
         ordering = atom.op in ORDERINGS
@@ -123,37 +115,29 @@ class Milvus(Dialect[str]):
                 raise self.refuse(atom, LARGE.reason, LARGE.remedy)
 
     def all_of(self, parts: list[str]) -> str:
-        return _chained(parts, " and ")
+        return chained(parts, " and ")
 
     def any_of(self, parts: list[str]) -> str:
-        return _chained(parts, " or ")
+        return chained(parts, " or ")
 
-    def compare(self, atom: Expression) -> str:
-        if atom.op not in ORDERINGS:
-            return self.member(atom)
-        literal = atom.value.items[0]
-        path = encode_path(self.field, atom.key.path)
-        ordered = f"{path} {_SYMBOLS[atom.op]} {encode_literal(literal)}"
+    def order(self, atom: Expression) -> str:
+        path, literal = atom.key.path, atom.value.items[0]
+        symbol = _SYMBOLS[atom.op]
+        ordered = f"{encode_path(self.field, path)} {symbol} {encode_literal(literal)}"
         if self.tags is None:
             return ordered
-        return f"({self._has([kind_token(atom.key.path, kind_of(literal))])} and {ordered})"
+        return f"({self._has([kind_token(path, kind_of(literal))])} and {ordered})"
 
     def member(self, atom: Expression) -> str:
         path, literals = atom.key.path, atom.value.items
         if self.tags is None:
-            return _plain_member(encode_path(self.field, path), literals)
+            return plain_member(encode_path(self.field, path), literals)
         held = self._has(dict.fromkeys([value_token(path, literal) for literal in literals]))
         return f"not {held}" if atom.op in (Op.NE, Op.NIN) else held
 
     def null(self, atom: Expression) -> str:
         present = self._has([presence_token(atom.key.path)])
         return f"not {present}" if atom.op is Op.ISNULL else present
-
-    def finish(self, part: str) -> Compiled:
-        return Compiled(self.name, part)
-
-    def everything(self) -> Compiled:
-        return Compiled(self.name, "", matches_all=True)
 
     def nothing(self) -> Compiled:
         """A constant alone is no expression to the server; no tag is empty, no text is two."""
@@ -175,28 +159,3 @@ class Milvus(Dialect[str]):
         for literal in atom.value.items:
             if not isinstance(literal, str) and any(compare(truth, literal) for truth in (0, 1)):
                 raise self.refuse(atom, TRUTH.reason, TRUTH.remedy)
-
-
-def _plain_member(path: str, literals: Iterable[Scalar]) -> str:
-    """The value equals a literal, or is a list that holds one.
-
-    ``exists`` an element: milvus-lite takes a text that looks like a list for one. And the server
-    finds 1 in ``[1.0]`` only when it is asked for as a float.
-    """
-    elements: dict[Kind, list[str]] = {}
-    equal: list[str] = []
-    for literal in literals:
-        element = literal if isinstance(literal, str) else float(literal)
-        elements.setdefault(kind_of(literal), []).append(encode_literal(element))
-        equal.append(f"{path} == {encode_literal(literal)}")
-    for listed in elements.values():
-        contains = f"json_contains_any({path}, [{', '.join(listed)}])"
-        equal.append(f"({contains} and exists {path}[0])")
-    return _chained(equal, " or ")
-
-
-def _chained(parts: list[str], joint: str) -> str:
-    while len(parts) > _LONGEST_CHAIN:
-        starts = range(0, len(parts), _LONGEST_CHAIN)
-        parts = [_chained(parts[start : start + _LONGEST_CHAIN], joint) for start in starts]
-    return f"({joint.join(parts)})"

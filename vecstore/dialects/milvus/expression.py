@@ -12,10 +12,13 @@ from collections.abc import Iterable
 from typing import Final
 
 from vecstore.dialects.milvus.layout import ID, MISREAD
-from vecstore.filter.values import Scalar
+from vecstore.filter.values import Kind, Scalar, kind_of
 
 ADDRESSABLE: Final = re.compile(rf'(?:(?!\]\[|{MISREAD.pattern})[^"\\\x00-\x1f])+')
 """Key segments that a JSON path can name: the server splits paths at ``][``, quotes or none."""
+
+_LONGEST_CHAIN: Final = 32
+"""A chain becomes as deep a tree on the server as it is long; groups keep it shallow."""
 
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t"})
 
@@ -71,3 +74,29 @@ def keys_filter(keys: Iterable[str | int], field: str = ID) -> str:
         'pk in [7, -1]'
     """
     return f"{field} in [{', '.join(map(encode_literal, keys))}]"
+
+
+def plain_member(path: str, literals: Iterable[Scalar]) -> str:
+    """The value equals a literal, or is a list that holds one.
+
+    ``exists`` an element: milvus-lite takes a text that looks like a list for one. And the server
+    finds 1 in ``[1.0]`` only when it is asked for as a float.
+    """
+    elements: dict[Kind, list[str]] = {}
+    equal: list[str] = []
+    for literal in literals:
+        element = literal if isinstance(literal, str) else float(literal)
+        elements.setdefault(kind_of(literal), []).append(encode_literal(element))
+        equal.append(f"{path} == {encode_literal(literal)}")
+    for listed in elements.values():
+        contains = f"json_contains_any({path}, [{', '.join(listed)}])"
+        equal.append(f"({contains} and exists {path}[0])")
+    return chained(equal, " or ")
+
+
+def chained(parts: list[str], joint: str) -> str:
+    """Parts in parentheses, in groups of groups where there are many."""
+    while len(parts) > _LONGEST_CHAIN:
+        starts = range(0, len(parts), _LONGEST_CHAIN)
+        parts = [chained(parts[start : start + _LONGEST_CHAIN], joint) for start in starts]
+    return f"({joint.join(parts)})"

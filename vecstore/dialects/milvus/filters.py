@@ -15,7 +15,7 @@ from typing import Any, Final
 from vecstore.errors import DocumentError
 from vecstore.filter.convert import Compiled
 from vecstore.filter.evaluate import Evaluator
-from vecstore.filter.normalize import simplify
+from vecstore.filter.normalize import simplified
 from vecstore.filter.tree import LOGICAL, NULL_TESTS, Expression, Op, trusted
 
 ASKED: Final = 48
@@ -49,7 +49,7 @@ def row_filter(
         presence: Whether it can ask for the presence of a key.
     """
     compiled = to_query(filter)
-    simple = simplify(filter)
+    simple = simplified(filter)
     whole = isinstance(simple, bool) or _cost(simple) <= ASKED
     coarse = compiled.native
     if not isinstance(simple, bool) and not whole:

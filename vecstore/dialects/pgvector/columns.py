@@ -15,12 +15,12 @@ from typing import Any, Final
 
 from vecstore.dialects.pgvector.layout import encode_json
 from vecstore.dialects.pgvector.membership import MOST_CONTAINED, among_texts
-from vecstore.dialects.pgvector.sql import Bound, SqlPart
+from vecstore.dialects.sql import Bound, SqlPart
 from vecstore.errors import ConfigurationError
 from vecstore.filter.keys import read_key
 from vecstore.filter.text import key_text
 from vecstore.filter.tree import Op
-from vecstore.filter.values import Kind, Scalar, UnusableValue, kind_of
+from vecstore.filter.values import Kind, Scalar, UnusableValue, kind_of, shown
 
 INT64: Final = (-(2**63), 2**63 - 1)
 
@@ -67,7 +67,6 @@ _TYPES: Final[dict[str, _Type]] = {
         "CASE WHEN jsonb_typeof({value}) = 'array' AND {value} <> '[]' THEN {value} END",
     ),
 }
-"""The types a key can be declared with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +119,7 @@ class Column:
         if fits:
             return None
         wanted = "a datetime" if self.type == "datetime" else f"of type {self.type}"
-        return f"the key is declared as {wanted}, which cannot hold {_shown(value)} exactly"
+        return f"the key is declared as {wanted}, which cannot hold {shown(value, 40)} exactly"
 
     def decided(self, op: Op, literals: tuple[Scalar, ...]) -> bool | None:
         """The verdict that the declared type forces on a comparison, or None."""
@@ -213,7 +212,7 @@ def read_columns(columns: Any) -> tuple[tuple[str, Column], ...]:
         declarations = dict(columns)
     except (TypeError, ValueError):
         raise ConfigurationError(
-            f"columns maps keys to types, as in {{'year': 'int'}}; it is no {_shown(columns)}"
+            f"columns maps keys to types, as in {{'year': 'int'}}; it is no {shown(columns, 40)}"
         ) from None
     for key, declared in declarations.items():
         try:
@@ -252,8 +251,3 @@ def _text(value: Scalar) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return value if isinstance(value, str) else repr(value)
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else text[:39] + "…"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from json.encoder import encode_basestring as _encode_text
 from typing import Any
 
 from vecstore.filter.values import Scalar
@@ -33,17 +35,20 @@ def encode_json(value: Any) -> str:
     return json.dumps(value)
 
 
-def nested(path: tuple[str, ...], value: Scalar, *, in_list: bool) -> str:
-    """JSON text of the smallest document that holds ``value``, or ``[value]``, at ``path``."""
-    inner = encode_json(value)
-    if in_list:
-        inner = f"[{inner}]"
+def encode_nested(path: tuple[str, ...], literals: Iterable[Scalar]) -> list[str]:
+    """JSON texts of the smallest documents that hold a literal at a path, and one in a list.
+
+    Example:
+        >>> encode_nested(("author", "born"), [1815])
+        ['{"author":{"born":1815}}', '{"author":{"born":[1815]}}']
+    """
     opening = "".join([f"{{{_encode_text(segment)}:" for segment in path])
-    return opening + inner + "}" * len(path)
-
-
-def _encode_text(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    closing = "}" * len(path)
+    texts: list[str] = []
+    for literal in literals:
+        inner = encode_json(literal)
+        texts += (f"{opening}{inner}{closing}", f"{opening}[{inner}]{closing}")
+    return texts
 
 
 def _encode_float(value: float) -> str:

@@ -11,13 +11,15 @@ from __future__ import annotations
 from typing import Final
 
 from vecstore.dialects.pgvector.layout import encode_json
-from vecstore.dialects.pgvector.sql import Bound, SqlPart
+from vecstore.dialects.pgvector.reading import CONTAINS, Combination
+from vecstore.dialects.sql import Bound, SqlPart
 from vecstore.filter.values import Scalar
 
 MOST_CONTAINED: Final = 16
 """The longest list for containment, which an index serves; longer ones are hashed over all rows."""
 MOST_WITHOUT_INDEX: Final = 2
 """The same where no index serves: for NOT IN, and without one on the metadata."""
+_MOST_SCANS: Final = 64
 
 
 def among(value: SqlPart, text: SqlPart, literals: tuple[Scalar, ...]) -> SqlPart:
@@ -55,6 +57,33 @@ def among_texts(column: str, literals: list[str]) -> SqlPart:
         Bound(literals, "text[]"),
         "))",
     ]
+
+
+def with_few_scans(parts: list[SqlPart]) -> list[SqlPart]:
+    """Keep the conditions of an AND from multiplying the work of a GIN index.
+
+    PostgreSQL answers all ``@> ANY`` of an AND in one go, scanning the index once for every
+    combination of their elements: 2 ** n times for n equalities. Past a few, the longer lists are
+    hidden from the index by IS TRUE, and tested on the rows that the shorter ones find.
+    """
+    lengths = [_containment(part) for part in parts]
+    scans, kept = 1, list(parts)
+    for length, number in sorted([(length, one) for one, length in enumerate(lengths) if length]):
+        if scans > 1 and scans * length > _MOST_SCANS:
+            kept[number] = ["(", *parts[number], ") IS TRUE"]
+        else:
+            scans *= length
+    return kept
+
+
+def _containment(part: SqlPart) -> int:
+    """How many elements the list of a plain ``@> ANY`` has; 0 for any other condition."""
+    if len(part) < 3 or part[-1] != ")" or part[0] == "(" or isinstance(part, Combination):
+        return 0
+    before, bound = part[-3], part[-2]
+    if isinstance(bound, str) or not isinstance(before, str) or not before.endswith(CONTAINS):
+        return 0
+    return len(bound.value)
 
 
 class _Kinds:

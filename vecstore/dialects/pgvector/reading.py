@@ -14,13 +14,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from vecstore.dialects.pgvector.sql import Bound, Read, SqlPart, joined
+from vecstore.dialects.sql import Bound, SqlPart, joined
 
 MOST_READS: Final = 16
 """So often a condition may read the metadata as it is; and the size of a group."""
 
 CONTAINS: Final = " @> ANY("
 _UNPACKED: Final = "vecstore_row.vecstore_metadata"
+
+
+class Read(str):
+    """The JSONB column, where a condition reads it."""
+
+    __slots__ = ()
 
 
 class Combination(list[str | Bound]):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from vecstore.dialects.pgvector.columns import Column
 from vecstore.dialects.pgvector.failures import MISSING_EXTENSION
-from vecstore.dialects.pgvector.sql import quoted
+from vecstore.dialects.sql import quoted
 from vecstore.errors import ConfigurationError, DimensionMismatchError, SchemaMismatchError
 from vecstore.store.capabilities import IdCharset, Metric
 from vecstore.store.drivers import misfit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from vecstore.dialects.pgvector.schema import OPERATORS, TableFacts, TableSpec
-from vecstore.dialects.pgvector.sql import quoted
+from vecstore.dialects.sql import quoted
 from vecstore.store.backend import Selection
 from vecstore.store.capabilities import IdCharset, OnConflict
 from vecstore.store.limits import is_in_charset

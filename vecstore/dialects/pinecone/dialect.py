@@ -6,10 +6,9 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Literal
 
-from vecstore.dialects.base import Dialect
+from vecstore.dialects.base import Dialect, check_choice
 from vecstore.dialects.pinecone.layout import TOKENS, number_field
 from vecstore.dialects.tokens import DOCUMENT_TOKEN, presence_token, value_token
-from vecstore.errors import ConfigurationError
 from vecstore.filter.convert import (
     ALL_LITERALS,
     SAFE_DOUBLE,
@@ -60,14 +59,13 @@ class Pinecone(Dialect[Clause]):
     """
 
     name: ClassVar[str] = "pinecone"
+    # What the client takes for no filter, while an empty dict is an error.
+    match_all: ClassVar[None] = None
 
     layout: Layout = "plain"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.layout, str) or self.layout not in _CAPABILITIES:
-            raise ConfigurationError(
-                f"unknown layout {self.layout!r}; one of {', '.join(_CAPABILITIES)}"
-            )
+        check_choice("layout", self.layout, _CAPABILITIES)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -81,15 +79,13 @@ class Pinecone(Dialect[Clause]):
         return _joined("$or", parts)
 
     def compare(self, atom: Expression) -> Clause:
-        literal = atom.value.items[0]
-        condition = {_OPERATORS[atom.op]: literal}
+        path, operator, literal = atom.key.path, _OPERATORS[atom.op], atom.value.items[0]
         if self.layout == "exact":
             if atom.op in ORDERINGS:
-                return {number_field(atom.key.path): condition}
-            return {TOKENS: {_OPERATORS[atom.op]: value_token(atom.key.path, literal)}}
-        if atom.op is Op.NE:
-            return self._or_absent(atom, [{atom.key.path[0]: condition}])
-        return {atom.key.path[0]: condition}
+                return {number_field(path): {operator: literal}}
+            return {TOKENS: {operator: value_token(path, literal)}}
+        clause = {path[0]: {operator: literal}}
+        return self._or_absent(atom, [clause]) if atom.op is Op.NE else clause
 
     def member(self, atom: Expression) -> Clause:
         path, operator = atom.key.path, _OPERATORS[atom.op]
@@ -113,13 +109,6 @@ class Pinecone(Dialect[Clause]):
         if self.layout == "exact":
             return {TOKENS: {_OPERATORS[atom.op]: presence_token(atom.key.path)}}
         return {atom.key.path[0]: {"$exists": atom.op is Op.ISNOTNULL}}
-
-    def finish(self, part: Clause) -> Compiled:
-        return Compiled(self.name, part)
-
-    def everything(self) -> Compiled:
-        """No filter: ``None`` is what the client takes for it, while ``{}`` is an error."""
-        return Compiled(self.name, None, matches_all=True)
 
     def nothing(self) -> Compiled:
         """A contradiction, on a field that no user's key can name."""

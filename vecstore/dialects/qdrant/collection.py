@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from vecstore.dialects.qdrant.client import Calls
-from vecstore.dialects.qdrant.dialect import Qdrant, encode_key
+from vecstore.dialects.qdrant.conditions import encode_key
+from vecstore.dialects.qdrant.dialect import Qdrant
 from vecstore.dialects.qdrant.layout import PayloadLayout, as_path
 from vecstore.errors import ConfigurationError, SchemaMismatchError
 from vecstore.store.capabilities import Metric

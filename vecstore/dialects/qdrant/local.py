@@ -13,7 +13,8 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any, ClassVar
 
-from vecstore.dialects.qdrant.dialect import Condition, Qdrant, encode_values
+from vecstore.dialects.qdrant.conditions import Condition, encode_values
+from vecstore.dialects.qdrant.dialect import Qdrant
 from vecstore.filter.values import Kind, Scalar, kind_of
 
 _FEW = 4

@@ -10,7 +10,7 @@ import numpy as np
 
 from vecstore.dialects.qdrant.client import Calls
 from vecstore.dialects.qdrant.collection import UNNAMED
-from vecstore.dialects.qdrant.dialect import encode_key, is_addressable
+from vecstore.dialects.qdrant.conditions import encode_key, is_addressable
 from vecstore.dialects.qdrant.layout import OWN, PayloadLayout, point_id
 from vecstore.document import Document, stored_document
 from vecstore.filter.convert import Compiled

@@ -18,7 +18,8 @@ from vecstore.dialects.qdrant.collection import (
     payload_path,
     read_indexes,
 )
-from vecstore.dialects.qdrant.dialect import Qdrant, is_addressable
+from vecstore.dialects.qdrant.conditions import is_addressable
+from vecstore.dialects.qdrant.dialect import Qdrant
 from vecstore.dialects.qdrant.floats import check_floats, rounded_floats
 from vecstore.dialects.qdrant.layout import (
     MAX_INTEGER,

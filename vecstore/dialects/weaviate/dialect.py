@@ -5,14 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Literal, get_args
 
-from vecstore.dialects.base import Dialect
+from vecstore.dialects.base import Dialect, check_choice
 from vecstore.dialects.tokens import Path, nearest_double, presence_token, value_token
+from vecstore.dialects.weaviate.declared import (
+    PLAIN,
+    SAMPLES,
+    TRIMMED,
+    exact_capabilities,
+    read_paths,
+    undeclared,
+    unordered,
+)
 from vecstore.dialects.weaviate.layout import (
     PROPERTY_TYPES,
     TOKENS,
-    BaseType,
     PropertyType,
     declared_types,
     number_property,
@@ -22,17 +30,14 @@ from vecstore.dialects.weaviate.layout import (
 from vecstore.dialects.weaviate.where import Compound, Condition, Joint, Operand
 from vecstore.errors import ConfigurationError
 from vecstore.filter.convert import (
-    ALL_LITERALS,
     NO_QUERY,
-    SAFE_DOUBLE,
     Capabilities,
     Compiled,
     Refusal,
 )
-from vecstore.filter.keys import read_key
 from vecstore.filter.normalize import fold_empty_list
 from vecstore.filter.tree import NULL_TESTS, ORDERINGS, Expression, Op
-from vecstore.filter.values import Kind, Scalar, UnusableValue, kind_of, literal_key
+from vecstore.filter.values import Kind, kind_of, literal_key
 
 Layout = Literal["exact", "plain"]
 
@@ -84,6 +89,7 @@ class Weaviate(Dialect[Operand]):
     """
 
     name: ClassVar[str] = "weaviate"
+    match_all: ClassVar[None] = None
 
     layout: Layout = "plain"
     numbers: Collection[str | Path] = frozenset()
@@ -93,15 +99,16 @@ class Weaviate(Dialect[Operand]):
     _capabilities: Capabilities = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.layout not in ("exact", "plain"):
-            raise ConfigurationError(f"unknown layout {self.layout!r}; one of exact, plain")
+        check_choice("layout", self.layout, get_args(Layout))
         put = object.__setattr__
         # In a form that hashes: a dialect is the key under which compiled filters are cached.
-        put(self, "numbers", _paths("numbers", self.numbers))
-        put(self, "texts", _paths("texts", self.texts))
+        numbers, texts = read_paths("numbers", self.numbers), read_paths("texts", self.texts)
+        put(self, "numbers", numbers)
+        put(self, "texts", texts)
         put(self, "_types", declared_types(self.properties))
         put(self, "properties", tuple(sorted(dict(self.properties).items())))
-        put(self, "_capabilities", _PLAIN if self.layout == "plain" else self._exact())
+        exact = self.layout == "exact"
+        put(self, "_capabilities", exact_capabilities(numbers, texts) if exact else PLAIN)
         if self.layout == "exact" and self.properties:
             raise ConfigurationError(
                 'properties belong to layout="plain"; in the exact layout, say which keys are '
@@ -129,19 +136,7 @@ class Weaviate(Dialect[Operand]):
 
     def refusal(self, atom: Expression, kind: Kind | None) -> Refusal | None:
         path = atom.key.path
-        if self.layout == "plain":
-            return Refusal(
-                "the data type of this property is not declared",
-                f"declare it: Weaviate(properties={{{path[0]!r}: ...}}) with one "
-                f"of {', '.join(PROPERTY_TYPES)}",
-            )
-        option = "numbers" if kind is Kind.NUMBER else "texts"
-        key = path[0] if len(path) == 1 else path
-        return Refusal(
-            f"it orders {option} by a property of their own, and this key has none",
-            "declare the key, and add the documents with it: "
-            f'Weaviate(layout="exact", {option}={{{key!r}}})',
-        )
+        return undeclared(path) if self.layout == "plain" else unordered(path, kind)
 
     def check(self, atom: Expression) -> None:
         declared = self._declared(atom)
@@ -149,12 +144,11 @@ class Weaviate(Dialect[Operand]):
             return
         for item in atom.value.items:
             if isinstance(item, str) and (not item or item != item.strip()):
-                raise self.refuse(
-                    atom,
-                    "it takes an empty text for null, and trims white space from texts",
-                    "compare with a text that neither starts nor ends with white space; in "
-                    'collections that vecstore lays out, Weaviate(layout="exact") compares any',
-                )
+                raise self.refuse(atom, TRIMMED.reason, TRIMMED.remedy)
+
+    @property
+    def folds(self) -> bool:
+        return bool(self._types)
 
     def fold(self, atom: Expression) -> bool | None:
         """Decide what the declared type of a property makes impossible, too."""
@@ -174,9 +168,7 @@ class Weaviate(Dialect[Operand]):
     def any_of(self, parts: list[Operand]) -> Operand:
         return _joined("Or", parts)
 
-    def compare(self, atom: Expression) -> Operand:
-        if atom.op not in ORDERINGS:
-            return self.member(atom)
+    def order(self, atom: Expression) -> Operand:
         path, operator, literal = atom.key.path, _OPERATORS[atom.op], atom.value.items[0]
         declared = self._declared(atom)
         if declared is None:
@@ -213,33 +205,16 @@ class Weaviate(Dialect[Operand]):
             return Condition(TOKENS, _OPERATORS[atom.op], "text", presence_token(path))
         return Condition(path[0], "IsNull", "boolean", atom.op is Op.ISNULL)
 
-    def finish(self, part: Operand) -> Compiled:
-        return Compiled(self.name, part)
-
-    def everything(self) -> Compiled:
-        """``None``, which clients take for no filter."""
-        return Compiled(self.name, None, matches_all=True)
-
     def nothing(self) -> Compiled:
         """A contradiction, on a property that the collection is known to have."""
         if self.layout == "plain" and not self._types:
             return Compiled(self.name, NO_QUERY, matches_nothing=True)
         name, declared = next(iter(self._types.items()), (TOKENS, PROPERTY_TYPES["text[]"]))
-        value = _SAMPLES[declared.base]
+        value = SAMPLES[declared.base]
         contradiction = [
             Condition(name, operator, declared.base, value) for operator in ("Equal", "NotEqual")
         ]
         return Compiled(self.name, Compound("And", tuple(contradiction)), matches_nothing=True)
-
-    def _exact(self) -> Capabilities:
-        declared = ((Kind.NUMBER, self.numbers), (Kind.STRING, self.texts))
-        ordered = frozenset([kind for kind, keys in declared if keys])
-        literals = {
-            op: ordered if op in ORDERINGS else kinds
-            for op, kinds in ALL_LITERALS.items()
-            if ordered or op not in ORDERINGS
-        }
-        return Capabilities(literals=literals, max_ordered_number=SAFE_DOUBLE, max_depth=_DEPTH)
 
     def _declared(self, atom: Expression) -> PropertyType | None:
         """The declared type of the property; None in the exact layout, and when it has none."""
@@ -255,29 +230,3 @@ def _joined(operator: Joint, parts: list[Operand]) -> Compound:
         else:
             operands.append(part)
     return Compound(operator, tuple(operands))
-
-
-def _paths(option: str, keys: Collection[str | Path]) -> frozenset[Path]:
-    if isinstance(keys, str):
-        raise ConfigurationError(f"{option} takes a set of keys: {option}={{{keys!r}}}")
-    try:
-        return frozenset([read_key(key) for key in keys])
-    except UnusableValue as error:
-        raise ConfigurationError(f"{option}: {error.reason}; {error.remedy}") from None
-    except TypeError as error:
-        raise ConfigurationError(f"{option} takes keys, or tuples of names: {error}") from None
-
-
-_SAMPLES: Final[dict[BaseType, Scalar]] = {"text": "x", "int": 0, "number": 0.0, "boolean": True}
-# A filter travels as nested protobuf messages, one for each level, and readers of protobuf stop at
-# 100; some of them are around the filter.
-_DEPTH: Final = 90
-_PLAIN: Final = Capabilities(
-    nested_keys=Refusal(
-        "its filters do not step into objects",
-        "store the value as a property of its own; in collections that vecstore lays out, "
-        'Weaviate(layout="exact") answers nested keys',
-    ),
-    max_number=SAFE_DOUBLE,
-    max_depth=_DEPTH,
-)

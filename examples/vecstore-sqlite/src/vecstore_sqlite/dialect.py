@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from vecstore.authoring import Capabilities, Compiled, ConfigurationError, Dialect, Expression, Op
-
-# A piece of SQL with the parameters for the question marks in it, in order.
-Sql = tuple[str, list[Any]]
+from vecstore.authoring import (
+    Bound,
+    Capabilities,
+    ConfigurationError,
+    Expression,
+    Op,
+    SqlDialect,
+    SqlPart,
+)
 
 # Of a list, json_item is each element in turn; of anything else it has no row.
 _ELEMENTS = (
@@ -23,7 +28,7 @@ _LONGEST_PATH = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Sqlite(Dialect[Sql]):
+class Sqlite(SqlDialect):
     """SQLite 3.38 and later, metadata as JSON text.
 
     Args:
@@ -40,6 +45,8 @@ class Sqlite(Dialect[Sql]):
     """
 
     name: ClassVar[str] = "sqlite"
+    match_all: ClassVar[str] = "1"
+    match_none: ClassVar[str] = "0"
 
     column: str = "metadata"
 
@@ -63,22 +70,13 @@ class Sqlite(Dialect[Sql]):
                 "store the value under a shorter path",
             )
 
-    def all_of(self, parts: list[Sql]) -> Sql:
-        return _joined(parts, " AND ")
-
-    def any_of(self, parts: list[Sql]) -> Sql:
-        return _joined(parts, " OR ")
-
-    def compare(self, atom: Expression) -> Sql:
-        symbol = _ORDER.get(atom.op)
-        if symbol is None:
-            return self.member(atom)
+    def order(self, atom: Expression) -> SqlPart:
         literal = atom.value.items[0]
         types = "('text')" if isinstance(literal, str) else "('integer', 'real')"
-        ordered = f"json_leaf.type IN {types} AND json_leaf.atom {symbol} ?"
-        return self._exists(atom, ordered, [literal])
+        ordered = f"json_leaf.type IN {types} AND json_leaf.atom {_ORDER[atom.op]} "
+        return self._exists(atom, [ordered, Bound(literal)])
 
-    def member(self, atom: Expression) -> Sql:
+    def member(self, atom: Expression) -> SqlPart:
         items = atom.value.items
         numbers = [item for item in items if not isinstance(item, str | bool)]
         # true and false are types to json_each; as a value, true is 1.
@@ -88,29 +86,21 @@ class Sqlite(Dialect[Sql]):
             (f"{_TYPE} IN ('integer', 'real') AND {_VALUE}", numbers),
             (_TYPE, flags),
         ]
-        among = "IN (SELECT value FROM json_each(?))"
-        conditions = [f"{subject} {among}" for subject, literals in found if literals]
-        params = [json.dumps(literals) for _, literals in found if literals]
-        equal = self._exists(atom, f"({' OR '.join(conditions)})", params, _ELEMENTS)
-        return equal if atom.op in (Op.EQ, Op.IN) else _not(equal)
+        condition: SqlPart = []
+        for subject, literals in found:
+            if literals:
+                condition += [" OR " if condition else "(", f"{subject} IN (SELECT value FROM "]
+                condition += ["json_each(", Bound(json.dumps(literals)), "))"]
+        equal = self._exists(atom, [*condition, ")"], _ELEMENTS)
+        return equal if atom.op in (Op.EQ, Op.IN) else ["NOT ", *equal]
 
-    def null(self, atom: Expression) -> Sql:
+    def null(self, atom: Expression) -> SqlPart:
         length = "json_array_length(json_leaf.value)"
         filled = f"CASE json_leaf.type WHEN 'null' THEN 0 WHEN 'array' THEN {length} ELSE 1 END"
-        present = self._exists(atom, filled, [])
-        return present if atom.op is Op.ISNOTNULL else _not(present)
+        present = self._exists(atom, [filled])
+        return present if atom.op is Op.ISNOTNULL else ["NOT ", *present]
 
-    def finish(self, part: Sql) -> Compiled:
-        sql, params = part
-        return Compiled(self.name, sql, tuple(params))
-
-    def everything(self) -> Compiled:
-        return Compiled(self.name, "1", matches_all=True)
-
-    def nothing(self) -> Compiled:
-        return Compiled(self.name, "0", matches_nothing=True)
-
-    def _exists(self, atom: Expression, condition: str, params: list[Any], more: str = "") -> Sql:
+    def _exists(self, atom: Expression, condition: SqlPart, more: str = "") -> SqlPart:
         """Whether a condition holds of ``json_leaf``, the value at the key.
 
         ``json_each`` has a row for each key of an object, whose value it does not parse as JSON
@@ -121,18 +111,10 @@ class Sqlite(Dialect[Sql]):
         names = [*[f"json_step{number}" for number in range(1, len(path))], "json_leaf"]
         inner = self.column
         tables = []
-        for name in names:
+        keys: SqlPart = []
+        for name, segment in zip(names, path, strict=True):
             tables.append(f"json_each({inner}) AS {name}")
             inner = f"CASE {name}.type WHEN 'object' THEN {name}.value END"
-        keys = " AND ".join([f"{name}.key = ?" for name in names])
-        sql = f"EXISTS (SELECT 1 FROM {' JOIN '.join(tables)}{more} WHERE {keys} AND {condition})"
-        return sql, [*path, *params]
-
-
-def _not(part: Sql) -> Sql:
-    return f"NOT {part[0]}", part[1]
-
-
-def _joined(parts: list[Sql], joint: str) -> Sql:
-    texts = [sql for sql, _ in parts]
-    return f"({joint.join(texts)})", [value for _, params in parts for value in params]
+            keys += [f"{name}.key = ", Bound(segment), " AND "]
+        found = f"EXISTS (SELECT 1 FROM {' JOIN '.join(tables)}{more} WHERE "
+        return [found, *keys, *condition, ")"]

@@ -608,11 +608,15 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
             if self.schema is not None:
                 self.schema.check(filter)
             # The scope is the program's own; what a stranger adds to it is counted alone.
-            check_cost(filter, self.max_cost, self.name)
+            most, cost = self.max_cost, filter.kept.cost
+            if most is not None and (cost is None or cost > most):
+                check_cost(filter, most, self.name)
         if within is not None:
             filter = within if filter is None else within & filter
         assert filter is not None
-        simple = simplified(filter)
+        simple = filter.kept.simple  # a search for a tree that is known goes no further for it
+        if simple is None:
+            simple = simplified(filter)
         if isinstance(simple, bool):
             return simple, None
         compiled = self._ask(operation, self._compile_filter, filter)

@@ -179,26 +179,25 @@ class Column:
 
 def _values_at(path: Path, rows: Sequence[Row]) -> list[Any]:
     """The value of each row at a path; None where there is none."""
-    name, *rest = path
-    values = [row.get(name) for row in rows]
+    first, *rest = path
+    values: list[Any] = [row.get(first) for row in rows]
+    if not rest:
+        return values
+    places: Sequence[int] = range(len(rows))
     for name in rest:
-        if values.count(None) == len(values):
-            break
-        values = [
-            value.get(name) if value.__class__ is dict else _stepped(value, name)
-            for value in values
+        # Only where there is an object the walk goes on: few rows may have one.
+        places = [
+            place
+            for place in places
+            if (kind := values[place].__class__) is dict
+            or (kind not in _KINDS and isinstance(values[place], Mapping))
         ]
-    return values
-
-
-def _stepped(value: Any, name: str) -> Any:
-    # Asking an abstract class takes several times as long as all the rest.
-    if value is None or value.__class__ in _SCALARS:
-        return None
-    return value.get(name) if isinstance(value, Mapping) else None
-
-
-_SCALARS = frozenset({bool, int, float, str, list})
+        for place in places:
+            values[place] = values[place].get(name)
+    result: list[Any] = [None] * len(rows)
+    for place in places:
+        result[place] = values[place]
+    return result
 
 
 def _read(values: list[Any], texts: Texts, *, elements: bool = False) -> Values:

@@ -67,8 +67,9 @@ grammar: $(INSTALLED) ## Write the parser's tables anew from vecstore/grammar/fi
 docs: $(INSTALLED) ## The documentation site, into site/
 	$(BIN)/mkdocs build --strict
 
+# Peers join when they are installed: .venv/bin/python -m pip install --group bench
 # Two variables that choose or trim OpenBLAS kernels would measure another library than users run.
-bench: $(INSTALLED) ## Benchmarks, printed as ratios within one run
+bench: $(INSTALLED) ## Benchmarks, printed as ratios within one run; ARGS="--quick" takes two minutes
 	env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE $(BIN)/python -m benchmarks $(ARGS)
 
 fuzz: $(INSTALLED) ## Random filters on every engine for MINUTES=5; prints the seed

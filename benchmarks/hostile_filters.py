@@ -15,7 +15,7 @@ from tests.engines.qdrant import QdrantEdgeRows
 from tests.filter.hostile_shapes import _NAMES, SHAPES, largest
 from vecstore import Document, UnsupportedFilterError, VecstoreError, open_store, parse
 from vecstore.dialects.qdrant import Qdrant
-from vecstore.dialects.qdrant.layout import payload_of
+from vecstore.dialects.qdrant.layout import OWN
 from vecstore.dialects.qdrant.store import QdrantStore
 from vecstore.filter.cost import filter_cost
 from vecstore.filter.normalize import simplify
@@ -77,7 +77,7 @@ def _run_edge(budget: int | None) -> None:
     bound = budget or QdrantStore.capabilities.max_cost or 10_000
     dialect = Qdrant(prefix="metadata")
     with QdrantEdgeRows() as engine:
-        engine.load({str(n): payload_of(str(n), "", _metadata(n)) for n in range(_MOST_DOCUMENTS)})
+        engine.load({str(n): OWN.write(str(n), "", _metadata(n)) for n in range(_MOST_DOCUMENTS)})
         print(f"\n{_EDGE}, {_MOST_DOCUMENTS:,} documents, max_cost={bound:,}")
         _shapes(lambda text: len(engine.select(dialect.compile(text))), bound)
 

@@ -72,6 +72,22 @@ def test_help_lists_every_command_and_each_has_an_example(run: Run) -> None:
     assert "--install-completion" in outcome.out
 
 
+def test_bench_hands_its_arguments_on(run: Run) -> None:
+    done = subprocess.run([*COMMAND, "bench", "--quick", "x"], cwd=ROOT, capture_output=True)
+    assert done.returncode == 2
+    assert b"There is no benchmark 'x'; there are: parse," in done.stdout
+    assert "vecstore bench --quick" in run("bench", "--help").out.partition("Examples")[2]
+
+
+def test_bench_says_where_it_runs_when_the_package_is_alone(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(vecstore, "__file__", str(tmp_path / "vecstore" / "__init__.py"))
+    outcome = run("bench", "--quick")
+    assert outcome.code == 2
+    assert "make bench ARGS=--quick" in outcome.err
+
+
 def test_a_wrong_command_line_is_code_2(run: Run) -> None:
     for arguments in ((), ("nonsense",), ("fmt", "--nonsense", "a == 1"), ("fmt", "a == 1", "b")):
         assert run(*arguments).code == 2

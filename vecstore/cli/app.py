@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import vecstore
-from vecstore.cli import demo, dialects, filters, grep, index_search, schema
+from vecstore.cli import bench, demo, dialects, filters, grep, index_search, schema
 from vecstore.cli.dialects import options_help
 from vecstore.cli.terminal import FAILED, file_fault, show_error
 
@@ -99,5 +99,13 @@ _COMMANDS: list[tuple[str, Callable[..., None], str, str]] = [
 for _name, _function, _examples, _panel in _COMMANDS:
     _class = CommandForOneDialect if _name in ("check", "compile") else None
     app.command(_name, cls=_class, epilog=_examples, rich_help_panel=_panel)(_function)
+
+# Its options are those of the benchmarks, to which it hands them on.
+app.command(
+    "bench",
+    epilog=bench.EXAMPLES,
+    rich_help_panel=_DOCUMENTS,
+    context_settings={"ignore_unknown_options": True},
+)(bench.bench)
 
 app.add_typer(schema.app, rich_help_panel=_DOCUMENTS)

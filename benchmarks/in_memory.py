@@ -242,7 +242,7 @@ def _filling(kind: type[Peer], data: Data, folder: Path) -> Prepared:
 
 def persistence(run: Run) -> None:
     """To a file and back, and the size of the file."""
-    data = random_data(run.size(20_000, 2_000), run.size(384, 384, 8))
+    data = random_data(run.size(20_000, 1_000), run.size(384, 384, 8))
     savers: dict[str, Call] = {}
     loaders: dict[str, Call] = {}
     sizes: dict[str, list[float]] = {}
@@ -383,14 +383,13 @@ with TemporaryDirectory(prefix="vecstore-bench-") as folder:
     gc.collect()
     before = resident()
     data = random_data(count, dimension)
-    held = kinds[name](data, Path(folder, "own")) if name in kinds else data.documents()
-    if name in kinds:
-        del data
-        random_data.cache_clear()
+    held = kinds[name](data, Path(folder, "own")) if name in kinds else (data, data.ids)
+    del data
+    random_data.cache_clear()
     gc.collect()
     print(resident() - before)
 """
-BARE = "documents and one matrix"
+BARE = "texts, metadata and one matrix"
 
 
 def resident() -> int:

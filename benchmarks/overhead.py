@@ -23,6 +23,8 @@ SAME = "raw client, same query"
 BY_HAND = "raw client, by hand"
 _LENGTHS = (10, 100, 1_000, 10_000)
 _BATCH = 100
+_FLOORS_FROM = 2_000
+"""Documents; among fewer, the engine's own time is no measure."""
 
 
 class Engine:
@@ -316,7 +318,7 @@ def _measure(
         "overhead",
         f"{engine.name}, {what}, {len(engine.data):,} x {engine.data.dimension}",
         calls,
-        floors=floors,
+        floors=floors if len(engine.data) >= _FLOORS_FROM else (),
         clock=None if engine.in_process else "wall",
     )
 

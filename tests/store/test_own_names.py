@@ -22,7 +22,7 @@ def test_hooks_and_names_of_ones_own_are_free() -> None:
     type("Mine", (MinimalStore,), free)
 
 
-@pytest.mark.parametrize("name", ["_build", "_atom", "_check_atom", "_check_key"])
+@pytest.mark.parametrize("name", ["_build", "_atom", "_check_atom", "_check_list"])
 def test_a_dialect_that_would_leave_out_a_check_is_refused(name: str) -> None:
     shown: dict[str, Any] = {}
     exec(BLOCKS[0], shown)

@@ -265,7 +265,7 @@ def test_a_refusal_that_never_comes_is_reported() -> None:
     class Careless(Unordered):
         pass
 
-    replace_in(Careless, _check_atom=lambda self, atom: None)
+    replace_in(Careless, _check_atom=lambda self, atom, limits: None)
     text = report(suite_of(Careless()), "test_what_is_not_declared_is_refused")
     assert "  got       a query, although literals rules it out" in text
 
@@ -320,7 +320,7 @@ def test_limits_are_tried_on_both_sides() -> None:
     class Boundless(Small):
         pass
 
-    replace_in(Boundless, _check_size=lambda self, root: None)
+    replace_in(Boundless, _check_size=lambda self, root, limits: None)
     text = report(suite_of(Boundless()), "test_limits")
     assert "a query, although max_depth rules it out" in text
 

@@ -11,6 +11,7 @@ import pytest
 
 from tests.store.aio.test_aio import Gate, cancelled, documents, gated, run, until
 from vecstore import CountBatching, Document
+from vecstore.dialects.pgvector import store as module
 from vecstore.dialects.pgvector.store import PgvectorStore
 
 
@@ -41,7 +42,9 @@ def idle(store: PgvectorStore) -> bool:
     return stats.get("pool_available", 0) == stats.get("pool_size", 0)
 
 
-def test_cancelled_add_search_and_scan(store: PgvectorStore) -> None:
+def test_cancelled_add_search_and_scan(
+    store: PgvectorStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def main() -> None:
         gate = gated(store, "_ready_for", at=1)  # inside the transaction of the second batch
         adding = asyncio.ensure_future(
@@ -54,7 +57,13 @@ def test_cancelled_add_search_and_scan(store: PgvectorStore) -> None:
         await until(lambda: len(error.stored_ids) == 4 and idle(store))
         assert await store.aio.count() == 4
 
-        gate = gated(store, "_ranked")
+        gate, fetch = Gate(), module._fetched
+
+        def fetched(*arguments: Any) -> Any:
+            gate()
+            return fetch(*arguments)
+
+        monkeypatch.setattr(module, "_fetched", fetched)
         searching = asyncio.ensure_future(store.aio.search("a"))
         await asyncio.to_thread(gate.reached.wait, 30)
         await cancelled(searching)

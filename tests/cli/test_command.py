@@ -43,7 +43,7 @@ def test_without_the_extra_the_command_says_what_to_install(missing: str) -> Non
     assert done.stdout == ""
     assert done.stderr == (
         f"vecstore: the command line needs {missing}, which is not installed.\n"
-        "hint: pip install 'typer>=0.26' 'rich>=13.8'  # the extra cli\n"
+        "hint: pip install 'typer>=0.26,<0.29' 'rich>=13.8'  # the extra cli\n"
     )
 
 

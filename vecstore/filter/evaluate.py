@@ -55,7 +55,11 @@ def stored_matcher(expression: Expression) -> Test:
 
     Values are taken as they stand, without being read as a document would hold them.
     """
-    return _decided(simplified(expression), _stored_reader, any)
+    kept = expression.kept
+    matcher = kept.stored_matcher
+    if matcher is None:
+        matcher = kept.stored_matcher = _decided(simplified(expression), _stored_reader, any)
+    return matcher
 
 
 def matcher_of_every_element(expression: Expression | bool) -> Test:

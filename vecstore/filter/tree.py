@@ -413,16 +413,18 @@ class Kept:
 
     Attributes:
         evaluator: Decides documents.
+        stored_matcher: Decides metadata as a store holds it.
         simple: What ``simplify`` returned; ``...`` where that is the tree itself.
         cost: Of what comes from outside in it.
         limits: Those that the tree has been found to keep within.
         compiled: By dialect, the last first; None in place of a result that was made only once.
     """
 
-    __slots__ = ("compiled", "cost", "evaluator", "limits", "simple")
+    __slots__ = ("compiled", "cost", "evaluator", "limits", "simple", "stored_matcher")
 
     def __init__(self) -> None:
         self.evaluator: Evaluator | None = None
+        self.stored_matcher: Callable[[Mapping[str, Any]], bool] | None = None
         self.simple: Expression | bool | EllipsisType | None = None
         self.cost: int | None = None
         self.limits: Limits | None = None

@@ -106,7 +106,11 @@ class MetadataTable:
             DocumentError: From a ``matcher`` that refuses a value which the filter looks at.
         """
         size = len(self.rows) if size is None else size
-        simple = simplified(filter)
+        simple = filter.kept.simple
+        if simple is None:
+            simple = simplified(filter)
+        elif simple is ...:
+            simple = filter
         if isinstance(simple, bool):
             return np.full(size, simple)
         if size <= FEW_ROWS:
@@ -130,7 +134,7 @@ class MetadataTable:
     def _asked(self, simple: Expression, rows: Sequence[int]) -> Mask:
         """The rows asked one by one."""
         matches, held = self._matcher(simple), self.rows
-        return np.fromiter((matches(held[row]) for row in rows), np.bool_, len(rows))
+        return np.fromiter(map(matches, map(held.__getitem__, rows)), np.bool_, len(rows))
 
     def _column(self, path: Path, covered: int, size: int) -> Column:
         """The column of a key, with at least ``covered`` rows; read up to ``size`` if at all."""

@@ -342,6 +342,9 @@ class SimpleVectorStore(VectorStore):
             return small or call.filter is call.within is None
         return False
 
+    def _compile_filter(self, filter: Expression) -> Expression:
+        return filter  # is asked as it stands
+
     def _search(
         self, vector: Vector, *, top_k: int, filter: Any, include_embedding: bool
     ) -> Iterable[Document]:

@@ -127,6 +127,12 @@ def test_unusable_answers_of_the_embedder() -> None:
             store.search_many(["a", "b"])
 
 
+def test_queries_of_several_lengths_are_refused_by_an_empty_store() -> None:
+    with pytest.raises(DimensionMismatchError, match="a query"):
+        SimpleVectorStore().search_many(vectors=[[1, 0], [1, 0, 0]])
+    assert SimpleVectorStore().search_many(vectors=[[1, 0], [0, 1]]) == [[], []]
+
+
 def test_views_and_awaited_calls() -> None:
     store = filled(embedder=letters)
     ours = store.scoped(F.n < 2)

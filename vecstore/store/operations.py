@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
 from vecstore.cancelling import check_stop
 from vecstore.document import Document, checked_metadata, checked_metadata_name, same_document
+from vecstore.embedding import check_dimension
 from vecstore.errors import ConfigurationError, DocumentError
 from vecstore.filter.normalize import simplified
 from vecstore.filter.tautology import matches_everything
@@ -161,8 +162,7 @@ class SearchCall(Call[list[Document]]):
     def run(self, store: VectorStore) -> list[Document]:
         request = self.request
         wanted = self.checked(store)
-        asked = cast("Expression | None", request.filter)  # the request has read it
-        matches, filter = store._compiled(self.operation, asked, self.within)
+        matches, filter = store._compiled(self.operation, self.filter, self.within)
         if not matches or not request.top_k:
             return []
         vector: Any = request.vector
@@ -296,6 +296,9 @@ class SearchManyCall(Call[list[list[Document]]]):
         vectors: list[Any] = [
             one.vector if one.query is None else embedded[one.query] for one in asked
         ]
+        # An empty store takes any length, and one call a single one.
+        for vector in vectors:
+            check_dimension(len(vector), len(vectors[0]), "a query")
         return np.stack([store._probe(vector) for vector in vectors])
 
     def attributes(self) -> dict[str, Any]:

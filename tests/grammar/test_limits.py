@@ -20,8 +20,8 @@ from vecstore import (
     Op,
     parse,
 )
+from vecstore.filter.checking import check_tree
 from vecstore.filter.limits import DEFAULT_LIMITS
-from vecstore.filter.tree import check_tree
 
 
 @contextmanager

@@ -13,9 +13,10 @@ from functools import cache
 from typing import Any, Final, Self
 
 from vecstore.errors import ConfigurationError
+from vecstore.filter.checking import check_tree
 from vecstore.filter.convert import Compiled, FilterConverter, Part
 from vecstore.filter.limits import DEFAULT_LIMITS, Limits
-from vecstore.filter.tree import Expression, FilterInput, Group, check_tree, unwrap
+from vecstore.filter.tree import Expression, FilterInput, Group, unwrap
 
 KEPT_DIALECTS: Final = 4
 """For so many dialects a tree keeps what it was compiled to."""

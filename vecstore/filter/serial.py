@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from vecstore.errors import FilterTypeError
+from vecstore.filter.checking import check_tree
 from vecstore.filter.keys import key_form, read_key
 from vecstore.filter.limits import (
     TOO_DEEP,
@@ -23,7 +24,6 @@ from vecstore.filter.tree import (
     Key,
     Op,
     Value,
-    check_tree,
     rule,
     trusted,
 )

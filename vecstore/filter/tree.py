@@ -13,16 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, TypeVar
 
-from vecstore.errors import FilterLimitError, FilterTypeError
-from vecstore.filter.limits import (
-    DEFAULT_LIMITS,
-    TOO_DEEP,
-    TOO_MANY,
-    TOO_MANY_VALUES,
-    Limits,
-    checked_limits,
-    limit_error,
-)
+from vecstore.errors import FilterTypeError
+from vecstore.filter.limits import DEFAULT_LIMITS, Limits
 from vecstore.filter.values import (
     Kind,
     Scalar,
@@ -767,61 +759,6 @@ def read(op: Op, operands: tuple[Any, ...], span: Span, from_outside: bool) -> E
         if len(operands) == 2:
             _set_literal(node, operands[1])
     return node
-
-
-def check_tree(expression: Expression, limits: Limits | None) -> Expression:
-    """Return the tree when it keeps within ``depth``, ``nodes`` and ``in_values``.
-
-    Raises:
-        FilterLimitError: Naming the first limit that is passed, at the node that passes it.
-    """
-    if limits is None or expression.kept.limits is limits:
-        return expression
-    checked_limits(limits)
-    if not _keeps_within(expression, limits):
-        raise _past_a_limit(expression, limits)
-    expression.kept.limits = limits
-    return expression
-
-
-def _keeps_within(expression: Expression, limits: Limits) -> bool:
-    level = [expression]
-    nodes = depth = 0
-    while level:
-        nodes += len(level)
-        if nodes > limits.nodes:
-            return False
-        below: list[Expression] = []
-        for node in level:
-            op = node.op
-            if op in LOGICAL:
-                below += node.operands
-            elif op in MEMBERSHIPS and len(node.value.items) > limits.in_values:
-                return False
-        if below:
-            depth += 1
-            if depth > limits.depth:
-                return False
-        level = below
-    return True
-
-
-def _past_a_limit(expression: Expression, limits: Limits) -> FilterLimitError:
-    """The error for the first node that passes one, from left to right."""
-    stack = [(expression, 1)]
-    nodes = 0
-    while stack:
-        node, depth = stack.pop()
-        nodes += 1
-        if nodes > limits.nodes:
-            return limit_error("nodes", limits.nodes, TOO_MANY, node.span)
-        if node.op in LOGICAL:
-            if depth > limits.depth:
-                return limit_error("depth", limits.depth, TOO_DEEP, node.span)
-            stack.extend((child, depth + 1) for child in reversed(node.operands))
-        elif node.op in MEMBERSHIPS and len(node.value.items) > limits.in_values:
-            return limit_error("in_values", limits.in_values, TOO_MANY_VALUES, node.span)
-    raise AssertionError("the tree keeps within the limits")
 
 
 FilterInput = Expression | Group | str | None

@@ -14,8 +14,9 @@ from functools import cache
 from typing import Any
 
 from vecstore.errors import FilterLimitError
+from vecstore.filter.checking import check_tree
 from vecstore.filter.limits import TOO_MANY, TOO_MANY_VALUES, Limits, limit_error
-from vecstore.filter.tree import Expression, Span, check_tree
+from vecstore.filter.tree import Expression, Span
 from vecstore.grammar import at_once, tables
 from vecstore.grammar.at_once import NotPlain, read_at_once
 from vecstore.grammar.faults import Fault

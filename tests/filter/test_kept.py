@@ -34,6 +34,7 @@ from vecstore.dialects.qdrant import Qdrant
 from vecstore.dialects.weaviate import Weaviate
 from vecstore.filter.convert import Capabilities
 from vecstore.filter.cost import check_cost
+from vecstore.filter.evaluate import stored_matcher
 from vecstore.filter.normalize import simplified, simplify
 
 TEXT = "a IN [1, 'x'] AND (b != 'y' OR NOT c IN ['p', 'q']) AND d IS NULL"
@@ -230,6 +231,12 @@ def test_a_tree_is_simplified_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert simplified(tree) == simplify(tree)
     plain = (F.a == 1) & (F.b == 2)
     assert simplified(plain) is simplified(plain) is plain
+
+
+def test_the_test_of_stored_metadata_is_made_once() -> None:
+    tree = parse(TEXT)
+    assert stored_matcher(tree) is stored_matcher(tree)
+    assert stored_matcher(tree) is not stored_matcher(parse(TEXT + " "))
 
 
 def test_large_results_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 _MAX_IDLE: Final = 600.0
 """Seconds after which an unused connection is closed, at the next chance."""
 _NAP: Final = 0.25
-"""Seconds between two looks for a free connection: a wake-up may be lost to an interrupted call."""
+"""Seconds between two looks for a free connection: a wake-up may be lost to an interrupted call.
+For as long a connection is kept for whoever was called."""
 _CANCEL_TIMEOUT: Final = 2.0
 
 _inherited: list[Any] = []
@@ -102,6 +103,9 @@ class Pool:
         self._idle: list[tuple[Connection[Any], float]] = []
         self._leases: WeakSet[Lease] = WeakSet()
         self._waiting: deque[threading.Lock] = deque()
+        # Until when what was given back is kept for one who was called. He may have been
+        # interrupted, and nobody else waits longer for him.
+        self._called: deque[float] = deque()
 
     @contextmanager
     def connection(self, timeout: float | None = None) -> Iterator[Connection[Any]]:
@@ -129,39 +133,63 @@ class Pool:
             lease.end(sound=sound)
 
     def take(self, lease: Lease, timeout: float) -> None:
-        """Put a connection into the lease: an idle one, else a new one."""
-        deadline, collected = time.monotonic() + timeout, False
-        while True:
-            with self._lock:
-                if self.closed:
-                    raise PoolIsClosed
-                while self._idle:
-                    lease.connection, _ = self._idle.pop()
-                    if not lease.connection.closed:
-                        lease.reused = True
+        """Put a connection into the lease: an idle one, else a new one; who waits goes first."""
+        deadline, collected, called = time.monotonic() + timeout, False, False
+        turn: threading.Lock | None = None
+        try:
+            while True:
+                with self._lock:
+                    if self.closed:
+                        raise PoolIsClosed
+                    if self._is_free(called):
                         self._leases.add(lease)
-                        return
-                    lease.connection = None
-                if len(self._leases) < self.max_size:
-                    self._leases.add(lease)
-                    break
-                turn = threading.Lock()
-                turn.acquire()
-                self._waiting.append(turn)
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise NoFreeConnection
-            if not turn.acquire(timeout=min(left, _NAP)) and not collected:
-                # A call that was interrupted while it gave its connection back may still have it,
-                # in a cycle of a traceback and its frames.
-                collected = True
-                gc.collect()
+                        if self._put_idle(lease):
+                            return
+                        break
+                    if turn is None or called:
+                        turn, called = threading.Lock(), False
+                        turn.acquire()
+                        self._waiting.append(turn)
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise NoFreeConnection
+                called = turn.acquire(timeout=min(left, _NAP))
+                if not called and not collected:
+                    # A call that was interrupted while it gave its connection back may still have
+                    # it, in a cycle of a traceback and its frames.
+                    collected = True
+                    gc.collect()
+        finally:
+            with self._lock:
+                if turn is not None and turn in self._waiting:
+                    self._waiting.remove(turn)
         lease.reused = False
         try:
             lease.connection = self._connect()
         except BaseException:
             self.give_back(lease, sound=False)
             raise
+
+    def _is_free(self, called: bool) -> bool:
+        """Whether one more call may have a connection: one who was called, or who comes anew."""
+        free = self.max_size - len(self._leases)
+        if called:
+            if self._called:
+                self._called.popleft()
+            return free > 0
+        now = time.monotonic()
+        while self._called and self._called[0] < now:
+            self._called.popleft()
+        return free > len(self._called)
+
+    def _put_idle(self, lease: Lease) -> bool:
+        while self._idle:
+            lease.connection, _ = self._idle.pop()
+            if not lease.connection.closed:
+                lease.reused = True
+                return True
+            lease.connection = None
+        return False
 
     def give_back(self, lease: Lease, *, sound: bool) -> None:
         """Keep a sound connection for the next call; close any other."""
@@ -178,6 +206,7 @@ class Pool:
             while self._idle and self._idle[0][1] < time.monotonic() - _MAX_IDLE:
                 closing.append(self._idle.pop(0)[0])
             if self._waiting:
+                self._called.append(time.monotonic() + _NAP)
                 self._waiting.popleft().release()
         for one in closing:
             put_down(one)

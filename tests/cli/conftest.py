@@ -33,8 +33,8 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     monkeypatch.setenv("COLUMNS", "100")
     runner = CliRunner()
 
-    def invoke(*arguments: str, stdin: str | bytes | None = None) -> Outcome:
-        result = runner.invoke(app, list(arguments), input=stdin, prog_name="vecstore")
+    def invoke(*arguments: str, stdin: str | bytes | None = None, color: bool = False) -> Outcome:
+        result = runner.invoke(app, list(arguments), input=stdin, prog_name="vecstore", color=color)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         # Not result.stdout, in which line ends have been made alike.

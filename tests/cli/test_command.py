@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -11,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.core import TyperGroup
 
 import vecstore
 from tests.cli.conftest import Run
+from vecstore.cli.app import Commands
 
 COMMAND = [sys.executable, "-m", "vecstore.cli"]
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -57,6 +60,67 @@ def test_a_filter_command_loads_no_numpy_and_no_client() -> None:
         "assert not loaded, loaded"
     )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True)
+
+
+def test_an_answer_in_plain_text_loads_nothing_to_draw_with_and_no_other_command() -> None:
+    code = (
+        "import sys; sys.argv = ['vecstore', *{!r}]\n"
+        "from vecstore.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as end: assert not end.code\n"
+        "drawing = [name for name in sys.modules if name.startswith('rich.')]\n"
+        "commands = [name for name in sys.modules if name.startswith('vecstore.cli.')]\n"
+        "needless = ['vecstore.schema', 'vecstore.store', 'vecstore.document']\n"
+        "assert not [*filter(sys.modules.get, needless)], sys.modules\n"
+        "assert not set(drawing) - {{'rich._extension'}}, drawing\n"
+        "known = {{'app', 'terminal', 'overview', 'settings', 'filters'}}\n"
+        "assert {{name.rpartition('.')[2] for name in commands}} <= known, commands"
+    )
+    for arguments in (["--help"], ["fmt", "a == 1"], ["compile", "-d", "pgvector", "a == 1"]):
+        done = subprocess.run(
+            [sys.executable, "-c", code.format(arguments)],
+            cwd=ROOT, capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    assert "compile" not in done.stdout
+
+
+@pytest.mark.parametrize("width", [60, 80, 133])
+def test_the_overview_is_what_typer_would_draw(
+    run: Run, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    ours = run("--help").out
+    monkeypatch.setattr(Commands, "format_help", TyperGroup.format_help)
+    assert ours == run("--help").out
+
+
+def test_the_overview_has_colours_where_they_are_seen(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = run("--help").out
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    coloured = run("--help", color=True).out
+    assert "\x1b[1;36mcompile" in coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert run("--help", color=True).out == plain
+
+
+def test_the_overview_is_drawn_with_what_the_output_can_encode() -> None:
+    done = subprocess.run(
+        [*COMMAND, "--help"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+        capture_output=True,
+        check=True,
+    )
+    assert b"+- One filter ---" in done.stdout
+    assert b"\\u" not in done.stdout
+
+
+def test_a_slip_in_the_name_of_a_command_is_told_the_nearest(run: Run) -> None:
+    assert "Did you mean 'compile'" in run("complie").err
 
 
 def test_help_lists_every_command_and_each_has_an_example(run: Run) -> None:

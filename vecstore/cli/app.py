@@ -1,28 +1,117 @@
-"""The commands, put together; each module of this package brings some."""
+"""The commands, put together; each module of this package brings some, and is loaded for them."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
-from typing import Annotated, Any
+from importlib import import_module
+from typing import Annotated, Any, NamedTuple
 
+import rich  # noqa: F401  (light by itself; that it is missing should be said before anything is done)
 import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
 import vecstore
-from vecstore.cli import bench, demo, dialects, filters, grep, index_search, schema
-from vecstore.cli.dialects import options_help
-from vecstore.cli.terminal import FAILED, file_fault, show_error
+from vecstore.cli.overview import overview
+from vecstore.cli.terminal import FAILED, file_fault
 
 _NO_READER = 141
 
 
-class Commands(TyperGroup):
-    """Ends quietly when the reader of the output has gone (typer itself does so on Ctrl-C).
+class Listed(NamedTuple):
+    """A command as the overview shows it."""
 
-    Where the output cannot be written for another reason, a full disk perhaps, it says so.
+    module: str
+    panel: str
+    summary: str
+    """The first paragraph of its help, so that the overview loads none."""
+
+
+_ONE_FILTER = "One filter"
+_BACKENDS = "All backends"
+_DOCUMENTS = "Documents"
+
+COMMANDS: dict[str, Listed] = {
+    "parse": Listed(
+        "filters",
+        _ONE_FILTER,
+        "Show how a filter is read: its tree, or with --json its JSON form.",
+    ),
+    "fmt": Listed("filters", _ONE_FILTER, "Write a filter in its canonical form."),
+    "check": Listed(
+        "filters",
+        _ONE_FILTER,
+        "Say whether a filter is right, and with -d whether a backend answers it exactly.",
+    ),
+    "compile": Listed(
+        "filters", _ONE_FILTER, "Write a filter as a backend's own query, with its parameters."
+    ),
+    "explain": Listed(
+        "explain",
+        _BACKENDS,
+        "Show what a filter becomes: rewritten, and as every backend's own query.",
+    ),
+    "dialects": Listed(
+        "dialects", _BACKENDS, "Show what each backend answers exactly, and what it refuses."
+    ),
+    "grep": Listed(
+        "grep",
+        _DOCUMENTS,
+        "Print the lines of JSON-lines files that a filter selects, byte for byte.",
+    ),
+    "index": Listed(
+        "index_search",
+        _DOCUMENTS,
+        "Embed the documents of JSON-lines files, and save them as one store file.",
+    ),
+    "search": Listed(
+        "index_search",
+        _DOCUMENTS,
+        "Find the documents of a store file that are nearest to a text.",
+    ),
+    "demo": Listed(
+        "demo",
+        _DOCUMENTS,
+        "Search Python's standard library by meaning, in memory and in other engines.",
+    ),
+    "bench": Listed(
+        "bench",
+        _DOCUMENTS,
+        "Measure search, filters and stores beside other libraries, in a checkout of the project.",
+    ),
+    "schema": Listed(
+        "schema",
+        _DOCUMENTS,
+        "Declare what metadata holds: propose it from documents, or show what it says.",
+    ),
+}
+
+
+class Commands(TyperGroup):
+    """Loads a command when it is called.
+
+    Ends quietly when the reader of the output has gone (typer itself does so on Ctrl-C). Where the
+    output cannot be written for another reason, a full disk perhaps, it says so.
     """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        # Their names serve to find the one that is nearest to a slip.
+        self.commands: Any = dict.fromkeys(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A command by its name, or None."""
+        return _loaded(cmd_name) if cmd_name in COMMANDS else None
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the overview."""
+        panels: dict[str, list[tuple[str, str]]] = {}
+        for name, listed in COMMANDS.items():
+            panels.setdefault(listed.panel, []).append((name, listed.summary))
+        params: list[Any] = self.get_params(ctx)
+        options = [(option.opts, option.help or "") for option in params if not option.hidden]
+        typer.echo(overview(self.get_usage(ctx), self.help or "", options, panels))
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
@@ -34,6 +123,8 @@ class Commands(TyperGroup):
             _drop_output()
             raise typer.Exit(_NO_READER) from None
         except OSError as error:
+            from vecstore.cli.screen import show_error
+
             _drop_output()
             show_error(f"the output cannot be written: {file_fault(error)}")
             raise typer.Exit(FAILED) from None
@@ -44,6 +135,8 @@ class CommandForOneDialect(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help."""
+        from vecstore.cli.settings import options_help
+
         self.epilog = options_help() + (self.epilog or "")
         super().format_help(ctx, formatter)
 
@@ -51,6 +144,28 @@ class CommandForOneDialect(TyperCommand):
 def _drop_output() -> None:
     """Send what is left in the buffers nowhere, or Python complains at the end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _loaded(name: str) -> Any:
+    """A command, made of the function of that name and the examples beside it."""
+    listed = COMMANDS[name]
+    module = import_module(f"vecstore.cli.{listed.module}")
+    if name == "schema":
+        group: Any = get_command(module.app)
+        group.rich_help_panel = listed.panel
+        return group
+    made = typer.Typer(
+        add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False
+    )
+    made.command(
+        name,
+        cls=CommandForOneDialect if name in ("check", "compile") else None,
+        epilog=getattr(module, f"{name.upper()}_EXAMPLES"),
+        rich_help_panel=listed.panel,
+        # The options of `bench` are those of the benchmarks, to which it hands them on.
+        context_settings={"ignore_unknown_options": True} if name == "bench" else None,
+    )(getattr(module, name))
+    return get_command(made)
 
 
 app = typer.Typer(
@@ -77,35 +192,3 @@ def _about(
     ] = False,
 ) -> None:
     """One filter language for every vector database: read it, compile it, search with it."""
-
-
-_ONE_FILTER = "One filter"
-_BACKENDS = "All backends"
-_DOCUMENTS = "Documents"
-
-_COMMANDS: list[tuple[str, Callable[..., None], str, str]] = [
-    ("parse", filters.parse, filters.PARSE_EXAMPLES, _ONE_FILTER),
-    ("fmt", filters.fmt, filters.FMT_EXAMPLES, _ONE_FILTER),
-    ("check", filters.check, filters.CHECK_EXAMPLES, _ONE_FILTER),
-    ("compile", filters.compile, filters.COMPILE_EXAMPLES, _ONE_FILTER),
-    ("explain", filters.explain, filters.EXPLAIN_EXAMPLES, _BACKENDS),
-    ("dialects", dialects.dialects, dialects.EXAMPLES, _BACKENDS),
-    ("grep", grep.grep, grep.EXAMPLES, _DOCUMENTS),
-    ("index", index_search.index, index_search.INDEX_EXAMPLES, _DOCUMENTS),
-    ("search", index_search.search, index_search.SEARCH_EXAMPLES, _DOCUMENTS),
-    ("demo", demo.demo, demo.EXAMPLES, _DOCUMENTS),
-]
-
-for _name, _function, _examples, _panel in _COMMANDS:
-    _class = CommandForOneDialect if _name in ("check", "compile") else None
-    app.command(_name, cls=_class, epilog=_examples, rich_help_panel=_panel)(_function)
-
-# Its options are those of the benchmarks, to which it hands them on.
-app.command(
-    "bench",
-    epilog=bench.EXAMPLES,
-    rich_help_panel=_DOCUMENTS,
-    context_settings={"ignore_unknown_options": True},
-)(bench.bench)
-
-app.add_typer(schema.app, rich_help_panel=_DOCUMENTS)

@@ -13,7 +13,7 @@ import typer
 import vecstore
 from vecstore.cli.terminal import CommandError, expected_errors
 
-EXAMPLES = """
+BENCH_EXAMPLES = """
 [bold]Examples[/]
 
   vecstore bench --quick                         # everything, in about two minutes

@@ -25,16 +25,14 @@ from rich.text import Text
 
 from vecstore.cli import corpus
 from vecstore.cli.index_search import WordLlamaEmbedder
+from vecstore.cli.screen import answers, progress_bar, spinner
 from vecstore.cli.terminal import (
     NEGATIVE,
     CommandError,
     JsonOption,
-    answers,
     expected_errors,
     first_line,
     print_json,
-    progress_bar,
-    spinner,
 )
 from vecstore.dialects.pgvector import Pgvector
 from vecstore.document import Document
@@ -453,7 +451,7 @@ def _end_of(name: str, width: int) -> str:
 _SHOWN = "asyncio.tasks.wait_for"
 _SQL_OF = 3  # the search whose SQL is short enough to be read, and shows nested keys
 
-EXAMPLES = """
+DEMO_EXAMPLES = """
 [bold]Examples[/]
 
   vecstore demo

@@ -39,7 +39,7 @@ from vecstore.filter.evaluate import read_path
 from vecstore.filter.tree import LOGICAL, Expression
 from vecstore.filter.values import UnusableValue, to_metadata_value
 
-EXAMPLES = """
+GREP_EXAMPLES = """
 [bold]Examples[/]
 
   vecstore grep "year >= 2020 AND lang != 'de'" docs.jsonl

@@ -16,12 +16,12 @@ import typer
 from rich import box
 from rich.table import Table
 
+from vecstore.cli.screen import answers, progress_bar, remarks
 from vecstore.cli.terminal import (
     NEGATIVE,
     BadLine,
     CommandError,
     JsonOption,
-    answers,
     expected_errors,
     first_line,
     inner_object,
@@ -29,9 +29,7 @@ from vecstore.cli.terminal import (
     opened,
     parsed_filter,
     print_json,
-    progress_bar,
     read_row,
-    remarks,
     shown_name,
 )
 from vecstore.document import Document

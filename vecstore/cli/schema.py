@@ -39,21 +39,12 @@ SHOW_EXAMPLES = """
   vecstore schema show --json schema.toml   # the JSON Schema of filters, for tool calls
 """
 
-SchemaOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--schema",
-        metavar="FILE",
-        help="A schema, as [bold]vecstore schema infer --toml[/] writes it: the filter has to fit.",
-        show_default=False,
-    ),
-]
-
 app = typer.Typer(
     name="schema",
     no_args_is_help=True,
     help="Declare what metadata holds: propose it from documents, or show what it says.",
     rich_markup_mode="rich",
+    add_completion=False,
 )
 
 

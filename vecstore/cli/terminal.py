@@ -1,7 +1,8 @@
 """What the command reads and writes.
 
 Answers go to standard output, errors and progress to standard error; the text of a filter, and
-documents as JSON lines, come from arguments, files or standard input.
+documents as JSON lines, come from arguments, files or standard input. What is drawn, in colour or
+as a table, is in ``screen.py``: rich takes longer to load than most commands to answer.
 """
 
 from __future__ import annotations
@@ -15,16 +16,6 @@ from pathlib import Path
 from typing import IO, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-)
-from rich.text import Text
 
 from vecstore.errors import FilterError, FilterLimitError, UnsupportedFilterError, VecstoreError
 from vecstore.filter.tree import Expression
@@ -41,23 +32,6 @@ FAILED = 2
 
 class CommandError(Exception):
     """A fault of the command line's own: a file, an option, an embedder. Ends with exit code 2."""
-
-
-class _Answers(Console):
-    """Leaves a reader that has gone to the command, where rich would exit with code 1."""
-
-    def on_broken_pipe(self) -> None:
-        raise  # noqa: PLE0704  (rich calls this while it handles the error)
-
-
-def answers() -> Console:
-    """Where answers go. Made anew at each call, since tests exchange the streams."""
-    return _Answers(file=sys.stdout, highlight=False, emoji=False, markup=False)
-
-
-def remarks() -> Console:
-    """Where errors, progress and remarks go."""
-    return Console(file=sys.stderr, highlight=False, emoji=False, markup=False)
 
 
 def print_plain(text: str) -> None:
@@ -109,35 +83,12 @@ def fail(error: Exception, *, as_json: bool = False, code: int = FAILED) -> type
     The text goes to standard error; with ``as_json`` an object goes to standard output as well,
     so that a program that reads JSON always finds some.
     """
+    from vecstore.cli.screen import show_error
+
     show_error(str(error))
     if as_json:
         print_json({"error": error_object(error)})
     return typer.Exit(code)
-
-
-def show_error(text: str, label: str = "error") -> None:
-    """Write an error to standard error, its carets and its hint in colour."""
-    shown = Text.assemble((f"{label}: ", "bold red"), error_text(text))
-    # A reflowed line would part the carets from what they point at.
-    remarks().print(shown, soft_wrap=True)
-
-
-def error_text(text: str) -> Text:
-    """The text of an error with its parts in colour."""
-    first, *lines = text.split("\n")
-    shown = Text(first)
-    for line in lines:
-        bare = line.strip()
-        style = ""
-        if bare and not bare.strip("^"):
-            style = "bold red"
-        elif line.startswith("hint: "):
-            style = "cyan"
-        elif line.startswith("  line "):
-            style = "dim"
-        shown.append("\n")
-        shown.append(line, style)
-    return shown
 
 
 def error_object(error: Exception) -> dict[str, Any]:
@@ -191,35 +142,6 @@ def file_fault(error: OSError) -> str:
     return f"{error.filename}: {reason}" if error.filename else reason
 
 
-@contextmanager
-def progress_bar(label: str, total: int | None) -> Iterator[Bar]:
-    """A progress bar on standard error, shown on a terminal only."""
-    console = remarks()
-    if not console.is_terminal:
-        yield Bar()
-        return
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=28),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-    ) as progress:
-        yield Bar(progress, progress.add_task(label, total=total))
-
-
-@contextmanager
-def spinner(label: str) -> Iterator[None]:
-    """Something that moves on standard error while one long step runs; on a terminal only."""
-    console = remarks()
-    if not console.is_terminal:
-        yield
-        return
-    with console.status(label):
-        yield
-
-
 def first_line(text: str) -> str:
     r"""The first line of a text that says something, without control characters.
 
@@ -229,24 +151,6 @@ def first_line(text: str) -> str:
     """
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return "".join(character if character.isprintable() else " " for character in line)
-
-
-class Bar:
-    """One line of progress; without a place to be shown it does nothing."""
-
-    def __init__(self, progress: Progress | None = None, task: TaskID | None = None) -> None:
-        self._progress = progress
-        self._task = task
-
-    def advance(self, count: int = 1) -> None:
-        """Say that ``count`` more are done."""
-        if self._progress is not None and self._task is not None:
-            self._progress.advance(self._task, count)
-
-    def reach(self, done: int, total: int | None) -> None:
-        """Say that ``done`` of ``total`` are done."""
-        if self._progress is not None and self._task is not None:
-            self._progress.update(self._task, completed=done, total=total)
 
 
 def _to_json(value: Any) -> Any:
@@ -284,6 +188,16 @@ KeyOption = Annotated[
         metavar="KEY",
         help="The object inside each line that the filter looks at, such as "
         "[bold]metadata[/]; a path like [bold]doc.metadata[/] works too.",
+    ),
+]
+
+SchemaOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--schema",
+        metavar="FILE",
+        help="A schema, as [bold]vecstore schema infer --toml[/] writes it: the filter has to fit.",
+        show_default=False,
     ),
 ]
 

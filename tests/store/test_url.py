@@ -132,7 +132,7 @@ def test_a_password_that_was_not_encoded_is_never_shown(
 def test_each_place_names_the_options_that_it_takes() -> None:
     with pytest.raises(ConfigurationError) as behind:
         open_store("memory:?nothing_like_it=1")
-    assert str(behind.value).endswith("behind the ? memory takes: metric, dimension")
+    assert str(behind.value).endswith("behind the ? memory takes: metric, dimension, quantize")
     with pytest.raises(TypeError) as keyword:
         open_store("memory:", nothing_like_it=1)
     assert str(keyword.value).endswith(

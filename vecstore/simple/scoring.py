@@ -20,7 +20,8 @@ _CHUNK_BYTES = 384 * 1024
 _MANY = 0.25
 """Of the rows: to gather more of them takes longer than to score them all."""
 
-_SAFE_LENGTH = 1e15
+SAFE_LENGTH = 1e15
+"""Queries that are longer, or shorter than one by it, are not scored in float32."""
 
 
 def scores(snapshot: Snapshot, query: Vector, rows: Rows | None) -> Scores:
@@ -36,7 +37,7 @@ def scores(snapshot: Snapshot, query: Vector, rows: Rows | None) -> Scores:
     lengths = snapshot.lengths[: snapshot.size]
     wide = query.astype(np.float64)
     length = float(np.sqrt(np.vecdot(wide, wide)))
-    exact = snapshot.extreme or not 1 / _SAFE_LENGTH <= length <= _SAFE_LENGTH
+    exact = snapshot.extreme or not 1 / SAFE_LENGTH <= length <= SAFE_LENGTH
     if metric == "cosine":
         wide /= length
     probe: NDArray[Any] = wide if exact else wide.astype(np.float32)

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 from vecstore import process
 from vecstore.document import Document, stored_document
 from vecstore.embedding import BatchingStrategy, EmbedderInput
-from vecstore.errors import StoreFileError
+from vecstore.errors import ConfigurationError, StoreFileError
 from vecstore.filter.evaluate import stored_matcher
 from vecstore.filter.tree import Expression
+from vecstore.simple.certified import narrowed
+from vecstore.simple.codes import Quantize, dots_of_int8
 from vecstore.simple.files import (
     Source,
     Target,
@@ -47,7 +49,13 @@ class SimpleVectorStore(VectorStore):
             loaded that was saved with another one.
         dimension: Length of the vectors; when left out, that of the first one.
         batching: How texts are cut into calls of the embedder.
+        quantize: ``"int8"`` keeps the vectors in int8 as well, a quarter more memory, for a first
+            look at large data. Results are the same, in a fraction of the time. Needs the extra
+            ``int8``.
         **common: As for every store.
+
+    Raises:
+        BackendNotInstalledError: If the package that ``quantize`` needs is missing.
 
     Example:
         >>> from vecstore import Document, SimpleVectorStore
@@ -87,8 +95,15 @@ class SimpleVectorStore(VectorStore):
         metric: Metric | None = None,
         dimension: int | None = None,
         batching: BatchingStrategy | None = None,
+        quantize: Quantize | None = None,
         **common: Unpack[CommonOptions],
     ) -> None:
+        if quantize is not None:
+            if quantize != "int8":
+                raise ConfigurationError(
+                    f'quantize is "int8", or left out for float32 alone, not {quantize!r}'
+                )
+            dots_of_int8()  # now, and not when the first search is slow
         super().__init__(
             embedder,
             metric="cosine" if metric is None else metric,
@@ -97,7 +112,7 @@ class SimpleVectorStore(VectorStore):
             **common,
         )
         self._metric_given = metric is not None
-        self._table = Table(self._metric, dimension)
+        self._table = Table(self._metric, dimension, int8=quantize is not None)
         self._saved_version = 0
         """The state that the file holds which the store was opened from."""
         self._kept_version = 0
@@ -118,7 +133,8 @@ class SimpleVectorStore(VectorStore):
         cls, url: StoreURL, *, embedder: EmbedderInput | None = None, **options: Any
     ) -> SimpleVectorStore:
         """Open ``memory:``, or ``memory:`` with a file; see :func:`vecstore.open_store`."""
-        settings = url.options({"metric": str, "dimension": int, "batching": None}, options)
+        known = {"metric": str, "dimension": int, "batching": None, "quantize": str}
+        settings = url.options(known, options)
         path = url.file()
         store = cls(embedder, **settings)
         if path is not None:
@@ -134,6 +150,7 @@ class SimpleVectorStore(VectorStore):
         metric: Metric | None = None,
         dimension: int | None = None,
         batching: BatchingStrategy | None = None,
+        quantize: Quantize | None = None,
     ) -> SimpleVectorStore:
         """A store with what :meth:`to_json` of another returned.
 
@@ -148,7 +165,9 @@ class SimpleVectorStore(VectorStore):
             >>> SimpleVectorStore.from_json(store.to_json()).get()
             [Document('Hello', id='a')]
         """
-        store = cls(embedder, metric=metric, dimension=dimension, batching=batching)
+        store = cls(
+            embedder, metric=metric, dimension=dimension, batching=batching, quantize=quantize
+        )
         store._take(decoded(as_bytes(text), "the text"), "the text")
         return store
 
@@ -442,6 +461,7 @@ def _found(
     snapshot: Snapshot, vector: Vector, rows: Rows | None, top_k: int, include_embedding: bool
 ) -> list[Document]:
     """The best of some rows; None for every row."""
+    rows = narrowed(snapshot, vector, rows, top_k)
     values = scores(snapshot, vector, rows)
     ids = snapshot.ids
     if rows is None:

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vecstore.filter.tree import Expression
+from vecstore.simple.codes import Codes
 from vecstore.simple.metadata import MetadataTable
 from vecstore.store.capabilities import Metric
 from vecstore.vectors import Matrix
@@ -59,6 +60,7 @@ class Snapshot:
         index: The newest row of each id; it may be of a later state than this one.
         older: For a row, the row that its id had before, where it had one.
         extreme: Whether some vector is so long or short that float32 arithmetic may fail on it.
+        codes: The vectors once more, in int8; None where the store keeps none.
         columns: What filters have asked of ``metadata``; it goes with that list, and like it may
             reach further than this state.
     """
@@ -77,6 +79,7 @@ class Snapshot:
     index: dict[str, int] = field(default_factory=dict)
     older: dict[int, int] = field(default_factory=dict)
     extreme: bool = False
+    codes: Codes | None = None
     columns: MetadataTable = field(default_factory=lambda: MetadataTable([]))
     _live_rows: list[Rows] = field(default_factory=list, init=False)
 
@@ -129,14 +132,21 @@ class Table:
     Args:
         metric: How vectors are compared.
         dimension: Length of the vectors, or None to take it from the first.
+        int8: Whether to keep the vectors in int8 as well.
     """
 
-    def __init__(self, metric: Metric, dimension: int | None = None) -> None:
+    def __init__(self, metric: Metric, dimension: int | None = None, *, int8: bool = False) -> None:
+        self._int8 = int8
         self.lock = threading.RLock()
         """Held by writers, also across several steps that belong together."""
         self._unsettled = False
-        self.snapshot = Snapshot(metric=metric, dimension=dimension, version=0)
+        self.snapshot = Snapshot(
+            metric=metric, dimension=dimension, version=0, codes=self._no_codes(metric)
+        )
         """The current state; replaced as a whole."""
+
+    def _no_codes(self, metric: Metric) -> Codes | None:
+        return Codes.empty(metric == "cosine") if self._int8 else None
 
     def settled(self) -> Snapshot:
         """The current state, without traces of a write that was broken off; for writers."""
@@ -161,10 +171,12 @@ class Table:
             replaced = old.rows_of(ids) if known else []
             start, stop = old.size, old.size + len(ids)
             self._unsettled = True
-            matrix, lengths, died = _room_for(old, stop, vectors.shape[1])
+            matrix, lengths, died, codes = _room_for(old, stop, vectors.shape[1])
             squares = _squares(vectors)
             matrix[start:stop] = vectors
             lengths[start:stop] = _lengths(squares)
+            if codes is not None:
+                codes.put(start, vectors, lengths[start:stop])
             died[start:stop] = _ALIVE
             old.ids.extend(ids)
             old.texts.extend(texts)
@@ -186,6 +198,7 @@ class Table:
                 lengths=lengths,
                 died=died,
                 extreme=old.extreme or _is_extreme(squares),
+                codes=codes,
             )
             self._unsettled = False
             self._drop_dead_rows()
@@ -208,7 +221,10 @@ class Table:
         with self.lock:
             old = self.snapshot
             self.snapshot = Snapshot(
-                metric=old.metric, dimension=old.dimension, version=old.version + 1
+                metric=old.metric,
+                dimension=old.dimension,
+                version=old.version + 1,
+                codes=self._no_codes(old.metric),
             )
             self._unsettled = False
 
@@ -231,6 +247,9 @@ class Table:
         squares = _squares(vectors)
         lengths = _lengths(squares)
         died = np.full(len(ids), _ALIVE, np.int64)
+        codes = self._no_codes(metric)
+        if codes is not None and len(ids):
+            codes = Codes.of(codes.relative, vectors, lengths)
         with self.lock:
             self.snapshot = Snapshot(
                 metric=metric,
@@ -246,6 +265,7 @@ class Table:
                 died=died,
                 index=index,
                 extreme=_is_extreme(squares),
+                codes=codes,
             )
             self._unsettled = False
 
@@ -258,11 +278,11 @@ class Table:
 
 def _room_for(
     old: Snapshot, size: int, dimension: int
-) -> tuple[Matrix, NDArray[np.float32], NDArray[np.int64]]:
-    """Arrays with room for ``size`` rows, the current rows in them."""
+) -> tuple[Matrix, NDArray[np.float32], NDArray[np.int64], Codes | None]:
+    """Columns with room for ``size`` rows, the current rows in them."""
     capacity = len(old.matrix)
     if size <= capacity:
-        return old.matrix, old.lengths, old.died
+        return old.matrix, old.lengths, old.died, old.codes
     capacity = max(size, 2 * capacity, _FIRST_CAPACITY)
     matrix = np.empty((capacity, dimension), np.float32)
     lengths = np.empty(capacity, np.float32)
@@ -271,7 +291,10 @@ def _room_for(
         matrix[: old.size] = old.matrix[: old.size]
     lengths[: old.size] = old.lengths[: old.size]
     died[: old.size] = old.died[: old.size]
-    return matrix, lengths, died
+    codes = old.codes
+    if codes is not None:
+        codes = codes.longer(old.size, capacity, dimension)
+    return matrix, lengths, died, codes
 
 
 def _compacted(old: Snapshot) -> Snapshot:
@@ -293,6 +316,7 @@ def _compacted(old: Snapshot) -> Snapshot:
         index=dict(zip(ids, range(len(ids)), strict=True)),
         older={},
         extreme=old.extreme and _is_extreme(_squares(matrix)),
+        codes=None if old.codes is None else old.codes.taken(rows),
     )
 
 

@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 from uuid import uuid4
 
+import pytest
+
 from tests.store.choices import OTHER_METRIC, OTHER_OPENING
 from vecstore import SimpleVectorStore, VectorStore, open_store
+from vecstore.simple import certified
 from vecstore.testing import PersistentStoreTests, StoreSuite
 
 
@@ -33,6 +36,19 @@ class TestByUrl(TestCosine):
 
     def make_store(self, **options: Any) -> VectorStore:
         return open_store("memory:", **options)
+
+
+class TestInt8(TestCosine):
+    """With a first look in int8, at small data as well."""
+
+    chosen = OTHER_OPENING
+
+    @pytest.fixture(autouse=True)
+    def _looked_at_first(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(certified, "_FEW_NUMBERS", 0)
+
+    def make_store(self, **options: Any) -> VectorStore:
+        return open_store("memory:?quantize=int8", **options)
 
 
 class TestFile(PersistentStoreTests):

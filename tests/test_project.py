@@ -242,11 +242,12 @@ def emitters() -> set[str]:
 
 
 EMITTERS = emitters()
-LANGUAGE = {"vecstore.errors", "vecstore.filter"}
-ROOMS = {
+LANGUAGE = {"vecstore.errors", "vecstore.filter", "vecstore.frozen"}
+ROOMS: dict[str, set[str]] = {
     "filter": LANGUAGE,
     "grammar": {*LANGUAGE, "vecstore.grammar"},
-    "plugins.py": {"vecstore.errors"},
+    "frozen.py": set(),
+    "plugins.py": {"vecstore.errors", "vecstore.frozen"},
     "dialects": {*LANGUAGE, "vecstore.grammar", "vecstore.plugins", "vecstore.dialects"},
     "schema": {*LANGUAGE, "vecstore.schema"},
     "store": {
@@ -427,6 +428,17 @@ def test_the_first_text_of_a_process_loads_what_it_needs_and_no_more() -> None:
     loaded = loaded_after(code) - loaded_after("pass")
     needless = {"email", "zipfile", "socket", "uuid", "platform", "difflib", "base64", "asyncio"}
     assert not loaded & (needless | CLIENTS | {"numpy", "lark"})
+
+
+def test_compiling_a_filter_loads_nothing_that_takes_longer_than_it() -> None:
+    code = (
+        "from vecstore import compile_filter\n"
+        "filter = 'a == 1.5 AND NOT (b IN [2, 3] OR c.d > 2) AND e IS NULL'\n"
+        "for _ in range(3): compile_filter(filter, {!r})"
+    )
+    slow = {"dataclasses", "inspect", "datetime", "decimal", "numbers", "ast", "pathlib", "logging"}
+    for name in ("pgvector", "qdrant"):
+        assert not (loaded_after(code.format(name)) - loaded_after("pass")) & slow, name
 
 
 def test_the_command_does_not_look_at_installed_packages_before_it_knows_what_to_do() -> None:

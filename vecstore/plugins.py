@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from vecstore.errors import ConfigurationError
+from vecstore.frozen import frozen
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _OURS = "vecstore-dialects"
 
 
-@dataclass(frozen=True)
+@frozen
 class PlugIns:
     """The entry points of one group.
 

@@ -8,7 +8,6 @@ answers for another filter, however equal, it goes when the tree goes, and no er
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, Final, Self
 
@@ -17,6 +16,7 @@ from vecstore.filter.checking import check_tree
 from vecstore.filter.convert import Compiled, FilterConverter, Part
 from vecstore.filter.limits import DEFAULT_LIMITS, Limits
 from vecstore.filter.tree import Expression, FilterInput, Group, unwrap
+from vecstore.frozen import field_names
 
 KEPT_DIALECTS: Final = 4
 """For so many dialects a tree keeps what it was compiled to."""
@@ -109,9 +109,7 @@ def option_names(dialect: type[Any]) -> list[str]:
 
 @cache
 def _options(dialect: type[Any]) -> tuple[str, ...]:
-    if not is_dataclass(dialect):
-        return ()
-    return tuple([field.name for field in fields(dialect) if field.init])
+    return field_names(dialect, init=True)
 
 
 Kept = tuple[tuple[object, Compiled | None], ...]
@@ -166,7 +164,7 @@ def _is_keepable(compiled: Compiled) -> bool:
         elif kind not in _SCALARS:
             if not _is_constant(value):
                 return False
-            pending += [(getattr(value, one.name), depth + 1, False) for one in fields(value)]
+            pending += [(getattr(value, name), depth + 1, False) for name in field_names(kind)]
     return True
 
 

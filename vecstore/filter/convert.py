@@ -11,13 +11,13 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from vecstore.errors import FilterError, UnsupportedFilterError
 from vecstore.filter.normalize import fold_empty_list, simplified, simplify
 from vecstore.filter.tree import LOGICAL, MEMBERSHIPS, NULL_TESTS, ORDERINGS, Expression, Op
 from vecstore.filter.values import Kind, Scalar, kind_of
+from vecstore.frozen import field, frozen
 
 Part = TypeVar("Part")
 """What a dialect builds for each construct: a piece of SQL, a dict, a node."""
@@ -44,7 +44,7 @@ ALL_LITERALS: Final[Mapping[Op, frozenset[Kind]]] = {
 """Every operator of the language with every kind of literal it may meet."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Refusal:
     """Why a backend cannot answer something exactly, and what to do instead."""
 
@@ -52,7 +52,7 @@ class Refusal:
     remedy: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeyRule:
     """Which key segments an engine can address.
 
@@ -65,7 +65,7 @@ class KeyRule:
     refusal: Refusal
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FloatRule:
     """Which floats an engine reads as they are written.
 
@@ -80,7 +80,7 @@ class FloatRule:
     remedy: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Capabilities:
     """What a dialect answers exactly; everything else is refused.
 
@@ -124,7 +124,7 @@ NO_QUERY: Final = object()
 """Stands for the query of a filter that matches nothing where an engine cannot say so."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compiled:
     """A filter in the language of one backend.
 

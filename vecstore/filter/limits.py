@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vecstore.errors import FilterLimitError
+from vecstore.frozen import frozen
 
 if TYPE_CHECKING:
     from vecstore.filter.tree import Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Limits:
     """Bounds on filters that come from outside; pass ``limits=None`` to lift them all.
 

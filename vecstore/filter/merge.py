@@ -17,7 +17,6 @@ through :class:`_Side`. The time taken is linear in the atoms and their literals
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
@@ -33,9 +32,10 @@ from vecstore.filter.tree import (
     trusted,
 )
 from vecstore.filter.values import Kind, literal_key
+from vecstore.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Side:
     """What the operators are to an OR, or mirrored to an AND.
 

@@ -13,9 +13,11 @@ import math
 import os
 import sys
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, time
-from decimal import Decimal
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from decimal import Decimal
 
 Scalar = bool | int | float | str
 
@@ -101,6 +103,8 @@ def to_scalar(value: Any) -> Scalar:
             string, and integers past 4,000 digits.
 
     Example:
+        >>> from datetime import UTC, datetime
+        >>> from decimal import Decimal
         >>> to_scalar(datetime(2024, 1, 1, tzinfo=UTC))
         '2024-01-01T00:00:00.000000Z'
         >>> to_scalar(Decimal("3.00"))
@@ -146,6 +150,7 @@ def to_metadata(mapping: Mapping[Any, Any]) -> dict[str, Any]:
         UnusableValue: Its ``path`` names the key of the first unusable value.
 
     Example:
+        >>> from datetime import date
         >>> to_metadata({"tags": ("a", "b"), "author": {"born": date(1970, 1, 2)}})
         {'tags': ['a', 'b'], 'author': {'born': '1970-01-02'}}
     """
@@ -324,20 +329,20 @@ def _convert(value: Any) -> Scalar:
         return _checked_int(int(value))
     if isinstance(value, float):
         return _checked_float(float(value))
-    if isinstance(value, datetime):
+    if _is_a("datetime", "datetime", value):
         return _datetime_text(value)
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, time):
+    if _is_a("datetime", "date", value):
+        return str(value.isoformat())
+    if _is_a("datetime", "time", value):
         if value.tzinfo is not None:
             raise UnusableValue(
                 "a time of day with a zone has no fixed meaning",
                 "store a datetime, or a time without zone",
             )
-        return value.isoformat(timespec="microseconds")
-    if _is_uuid(value):
+        return str(value.isoformat(timespec="microseconds"))
+    if _is_a("uuid", "UUID", value):
         return str(value)
-    if isinstance(value, Decimal):
+    if _is_a("decimal", "Decimal", value):
         return _from_decimal(value)
     if isinstance(value, os.PathLike):
         return _path_text(value)
@@ -346,10 +351,10 @@ def _convert(value: Any) -> Scalar:
     raise _unusable_type(value)
 
 
-def _is_uuid(value: Any) -> bool:
+def _is_a(module: str, name: str, value: Any) -> bool:
     # Whoever has one has loaded its module, which takes its time.
-    module = sys.modules.get("uuid")
-    return module is not None and isinstance(value, module.UUID)
+    kind = getattr(sys.modules.get(module), name, None)
+    return kind is not None and isinstance(value, kind)
 
 
 def _checked_int(value: int) -> int:
@@ -379,6 +384,8 @@ def _from_decimal(value: Decimal) -> int | float:
         return int(value)
     number = _checked_float(float(value))
     # The shortest digits that stand for the float: those of 0.1 are 0.1, whatever its last bit.
+    from decimal import Decimal
+
     if Decimal(repr(number)) != value:
         raise _finer_than_a_float(f"Decimal {value}", number)
     return number
@@ -393,6 +400,8 @@ def _datetime_text(value: datetime) -> str:
     # this computer for it.
     if value.utcoffset() is not None:
         try:
+            from datetime import UTC
+
             value = value.astimezone(UTC)
         except OverflowError:
             raise UnusableValue(
@@ -455,7 +464,7 @@ def _from_datetime64(value: Any) -> str:
         raise _finer_than_microseconds()
     moment = microseconds.item()
     # Before numpy 2.5 a unit that reaches further than microseconds wraps round silently.
-    if microseconds.astype(value.dtype) != value or not isinstance(moment, datetime):
+    if microseconds.astype(value.dtype) != value or not _is_a("datetime", "datetime", moment):
         raise _outside_the_years()
     return _datetime_text(moment)
 

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import date, datetime
-from decimal import Decimal
 from typing import Any
 
 from vecstore.filter.tree import Expression, Key, Op, Span, Value, literal_fault
@@ -316,6 +314,8 @@ def read_integer(text: str, start: int, end: int) -> int:
     try:
         return int(digits)
     except ValueError:  # more digits, zeros included, than the interpreter is set to convert
+        from decimal import Decimal
+
         return int(Decimal(digits[:1].strip("0123456789") + (significant or "0")))
 
 
@@ -336,6 +336,8 @@ def read_decimal(text: str, start: int, end: int) -> float:
 
 def read_date(text: str, start: int, end: int, string: int) -> Scalar:
     """The value of ``DATE '...'``, whose string starts at ``string``."""
+    from datetime import date
+
     content = read_string(text, string, end)
     try:
         if not _DATE.fullmatch(content):
@@ -360,6 +362,8 @@ def read_date(text: str, start: int, end: int, string: int) -> Scalar:
 
 
 def _is_day(text: str) -> bool:
+    from datetime import date
+
     try:
         return bool(date.fromisoformat(text))
     except ValueError:
@@ -368,6 +372,8 @@ def _is_day(text: str) -> bool:
 
 def read_timestamp(text: str, start: int, end: int, string: int) -> Scalar:
     """The value of ``TIMESTAMP '...'``, whose string starts at ``string``."""
+    from datetime import datetime
+
     content = read_string(text, string, end)
     match = _TIMESTAMP.fullmatch(content.upper())
     if match is not None and match[1] is not None and len(match[1]) > 6:

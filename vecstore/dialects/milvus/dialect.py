@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from vecstore.dialects.base import Dialect
@@ -37,6 +36,7 @@ from vecstore.filter.convert import (
 )
 from vecstore.filter.tree import ORDERINGS, Expression, Op
 from vecstore.filter.values import kind_of
+from vecstore.frozen import frozen
 
 _SYMBOLS = {Op.GT: ">", Op.GTE: ">=", Op.LT: "<", Op.LTE: "<="}
 _COMPARE: dict[Op, Callable[[Any, Any], bool]] = {
@@ -51,7 +51,7 @@ _FIELD = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 _NO_NAMES = frozenset({"none", "null"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Milvus(Dialect[str]):
     r"""Milvus servers and milvus-lite, with one text for all their versions.
 

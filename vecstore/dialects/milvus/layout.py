@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
 
 from vecstore.dialects.tokens import LONGEST_TOKEN, document_tokens, kind_token, present_values
 from vecstore.errors import DocumentError
 from vecstore.filter.values import Kind, kind_of
+from vecstore.frozen import frozen
 
 ID: Final = "id"
 ORIGINAL_ID: Final = "vecstore_original_id"
@@ -82,7 +82,7 @@ def stored_id(document_id: str) -> str:
     return _HASHED_ID + sha256(document_id.encode()).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FieldLayout:
     """Which fields of a collection hold a document, and how.
 

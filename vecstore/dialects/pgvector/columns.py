@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from vecstore.dialects.pgvector.layout import encode_json
@@ -21,6 +20,7 @@ from vecstore.filter.keys import read_key
 from vecstore.filter.text import key_text
 from vecstore.filter.tree import Op
 from vecstore.filter.values import Kind, Scalar, UnusableValue, kind_of, shown
+from vecstore.frozen import frozen
 
 INT64: Final = (-(2**63), 2**63 - 1)
 
@@ -28,7 +28,7 @@ _SYMBOLS = {Op.GT: ">", Op.GTE: ">=", Op.LT: "<", Op.LTE: "<="}
 _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Type:
     kind: Kind
     sql: str
@@ -69,7 +69,7 @@ _TYPES: Final[dict[str, _Type]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Column:
     """One promoted key.
 

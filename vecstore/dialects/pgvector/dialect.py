@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import ClassVar, Final, Literal, get_args
 
 from vecstore.dialects.base import check_choice
@@ -20,6 +19,7 @@ from vecstore.dialects.sql import Bound, SqlDialect, SqlPart
 from vecstore.filter.convert import Capabilities
 from vecstore.filter.normalize import fold_empty_list
 from vecstore.filter.tree import NULL_TESTS, Expression, Op
+from vecstore.frozen import field, frozen
 
 ParamStyle = Literal["pyformat", "format", "named", "numeric_dollar"]
 
@@ -27,7 +27,7 @@ _ORDER: Final = {Op.GT: ">", Op.GTE: ">=", Op.LT: "<", Op.LTE: "<="}
 _CAPABILITIES: Final = Capabilities(max_depth=1_000)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pgvector(SqlDialect):
     """PostgreSQL 13 and later, metadata in a JSONB column.
 

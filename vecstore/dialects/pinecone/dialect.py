@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Final, Literal
 
 from vecstore.dialects.base import Dialect, check_choice
@@ -19,6 +19,7 @@ from vecstore.filter.convert import (
 )
 from vecstore.filter.tree import ORDERINGS, Expression, Op
 from vecstore.filter.values import Kind, Scalar, kind_of
+from vecstore.frozen import frozen
 
 Layout = Literal["exact", "plain"]
 Clause = dict[str, Any]
@@ -37,7 +38,7 @@ _OPERATORS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pinecone(Dialect[Clause]):
     """Pinecone, filters for ``index.query(filter=...)``.
 

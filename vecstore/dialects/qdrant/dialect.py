@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from vecstore.dialects.base import Dialect
@@ -30,6 +29,7 @@ from vecstore.filter.convert import (
 from vecstore.filter.normalize import fold_empty_list
 from vecstore.filter.tree import NULL_TESTS, ORDERINGS, Expression, Op
 from vecstore.filter.values import Kind, Scalar
+from vecstore.frozen import frozen
 
 _BRANCHES: Final = frozenset({"must", "should", "must_not"})
 _QUOTES: Final = Refusal(
@@ -54,7 +54,7 @@ _CAPABILITIES = Capabilities(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Qdrant(Dialect[Condition]):
     """Qdrant: servers over REST and gRPC, the client's local mode, and the embedded engine.
 

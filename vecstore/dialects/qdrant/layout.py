@@ -13,7 +13,6 @@ Qdrant gives JSON back as it took it: ``1`` and ``1.0`` stay apart, ``null`` and
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID, uuid5
@@ -22,6 +21,7 @@ from vecstore.errors import ConfigurationError, DocumentError
 from vecstore.filter.keys import read_key
 from vecstore.filter.text import key_text
 from vecstore.filter.values import UnusableValue, to_scalar
+from vecstore.frozen import frozen
 
 ID: Final = "id"
 TEXT: Final = "text"
@@ -48,7 +48,7 @@ def point_id(document_id: str) -> str:
     return str(uuid5(_NAMESPACE, document_id))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PayloadLayout:
     """Where a document's parts stand in a payload.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from typing import ClassVar, Literal, get_args
 
 from vecstore.dialects.base import Dialect, check_choice
@@ -38,6 +37,7 @@ from vecstore.filter.convert import (
 from vecstore.filter.normalize import fold_empty_list
 from vecstore.filter.tree import NULL_TESTS, ORDERINGS, Expression, Op
 from vecstore.filter.values import Kind, kind_of, literal_key
+from vecstore.frozen import field, frozen
 
 Layout = Literal["exact", "plain"]
 
@@ -56,7 +56,7 @@ _OPERATORS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Weaviate(Dialect[Operand]):
     """Weaviate, filters as a tree of :class:`Condition` and :class:`Compound`.
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final, Literal
 
 from vecstore.dialects.tokens import Path, document_tokens, nearest_double, present_values
 from vecstore.errors import ConfigurationError
 from vecstore.filter.values import Kind, Scalar, kind_of
+from vecstore.frozen import frozen
 
 BaseType = Literal["text", "int", "number", "boolean"]
 
@@ -40,7 +40,7 @@ _TERMINATOR = "!"
 _ESCAPED = {code: f'"{code:02x}' for code in range(ord('"') + 1)}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PropertyType:
     """What a property holds.
 

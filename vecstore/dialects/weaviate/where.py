@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from vecstore.dialects.weaviate.layout import BaseType
 from vecstore.filter.values import Scalar
+from vecstore.frozen import frozen
 
 Joint = Literal["And", "Or"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Condition:
     """One operator on one property.
 
@@ -40,7 +40,7 @@ class Condition:
         return json.dumps(self.to_where(), ensure_ascii=False, indent=2)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compound:
     """``"And"`` or ``"Or"`` of two or more operands."""
 

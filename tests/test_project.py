@@ -434,11 +434,10 @@ def test_compiling_a_filter_loads_nothing_that_takes_longer_than_it() -> None:
     code = (
         "from vecstore import compile_filter\n"
         "filter = 'a == 1.5 AND NOT (b IN [2, 3] OR c.d > 2) AND e IS NULL'\n"
-        "for _ in range(3): compile_filter(filter, {!r})"
+        "for _ in range(3): compile_filter(filter, 'pgvector')"
     )
     slow = {"dataclasses", "inspect", "datetime", "decimal", "numbers", "ast", "pathlib", "logging"}
-    for name in ("pgvector", "qdrant"):
-        assert not (loaded_after(code.format(name)) - loaded_after("pass")) & slow, name
+    assert not (loaded_after(code) - loaded_after("pass")) & slow
 
 
 def test_the_command_does_not_look_at_installed_packages_before_it_knows_what_to_do() -> None:

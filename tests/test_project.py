@@ -248,7 +248,13 @@ ROOMS: dict[str, set[str]] = {
     "grammar": {*LANGUAGE, "vecstore.grammar"},
     "frozen.py": set(),
     "plugins.py": {"vecstore.errors", "vecstore.frozen"},
-    "dialects": {*LANGUAGE, "vecstore.grammar", "vecstore.plugins", "vecstore.dialects"},
+    "dialects": {
+        *LANGUAGE,
+        "vecstore.grammar",
+        "vecstore.schema",
+        "vecstore.plugins",
+        "vecstore.dialects",
+    },
     "schema": {*LANGUAGE, "vecstore.schema"},
     "store": {
         *LANGUAGE,

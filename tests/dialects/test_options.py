@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, ClassVar
 
 import pytest
 
-from vecstore import ConfigurationError, compile_filter
+from vecstore import (
+    Capabilities,
+    ConfigurationError,
+    Expression,
+    FilterTypeError,
+    Schema,
+    UnsupportedFilterError,
+    compile_filter,
+)
+from vecstore.authoring import SqlDialect
+from vecstore.dialects.qdrant import Qdrant
 from vecstore.dialects.registry import get_dialect
 
 MISFITS: list[tuple[str, dict[str, Any]]] = [
@@ -24,11 +36,6 @@ MISFITS: list[tuple[str, dict[str, Any]]] = [
     ("pgvector", {"columns": {"year": "varchar"}}),
     ("qdrant", {"prefix": 5}),
     ("qdrant", {"prefix": ("a", 5)}),
-    ("qdrant", {"datetimes": 5}),
-    ("qdrant", {"datetimes": [5]}),
-    ("qdrant", {"datetimes": [[["a"]]]}),
-    ("qdrant", {"datetimes": [()]}),
-    ("qdrant", {"datetimes": None}),
     ("milvus", {"field": None}),
     ("milvus", {"tags": 5}),
     ("milvus", {"field": "t", "tags": "t"}),
@@ -57,7 +64,7 @@ def test_a_value_that_an_option_cannot_take(name: str, options: dict[str, Any]) 
     ("name", "options"),
     [
         ("pgvector", {"column": ["d", "metadata"], "columns": [("year", "int")]}),
-        ("qdrant", {"prefix": ["a", "b"], "datetimes": ["created", ["a", "b"]]}),
+        ("qdrant", {"prefix": ["a", "b"]}),
         ("milvus", {"tags": None}),
         ("pinecone", {"layout": "exact"}),
         ("weaviate", {"layout": "exact", "numbers": ["year"], "texts": [["a", "b"]]}),
@@ -70,3 +77,42 @@ def test_options_given_as_lists_are_kept_in_a_form_that_hashes(
     build: Callable[..., Any] = get_dialect(name)
     assert hash(build(**options)) == hash(build(**options))
     assert build(**options) == build(**options)
+
+
+def test_a_schema_tells_the_dialect_and_checks_the_filter() -> None:
+    schema = Schema({"created": datetime, "title": str}, others="allow")
+    moment = "created > TIMESTAMP '2024-01-01'"
+    with pytest.raises(UnsupportedFilterError):
+        compile_filter(moment, "qdrant")
+    expected = Qdrant(schema=schema).compile(moment)
+    assert compile_filter(moment, "qdrant", schema=schema) == expected
+    assert compile_filter(moment, Qdrant(), schema=schema) == expected
+    prefixed = compile_filter(moment, "qdrant", schema=schema, prefix="m")
+    assert prefixed == compile_filter(moment, Qdrant(prefix="m"), schema=schema) != expected
+    # A dialect with a schema of its own keeps it, and the filter is held against the other.
+    told = Qdrant(schema=Schema({"title": str}))
+    with pytest.raises(UnsupportedFilterError):
+        compile_filter(moment, told, schema=schema)
+    with pytest.raises(FilterTypeError, match="no key yaer"):
+        compile_filter("yaer == 1", Qdrant(schema=schema), schema=Schema({"year": int}))
+    assert compile_filter(None, "qdrant", schema=schema).matches_all
+
+
+@dataclass(frozen=True)
+class Deaf(SqlDialect):
+    """A dialect of somebody else's that takes no schema."""
+
+    name: ClassVar[str] = "deaf"
+    capabilities: ClassVar[Capabilities] = Capabilities()
+
+    def member(self, atom: Expression) -> Any:
+        return ["held"]
+
+    def null(self, atom: Expression) -> Any:
+        return ["absent"]
+
+
+def test_a_schema_is_held_against_filters_of_dialects_that_take_none() -> None:
+    assert compile_filter("year == 1", Deaf(), schema=Schema({"year": int})).query == "held"
+    with pytest.raises(FilterTypeError):
+        compile_filter("yaer == 1", Deaf(), schema=Schema({"year": int}))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from vecstore import (
     F,
     Key,
     Op,
+    Schema,
     UnsupportedFilterError,
     Value,
     compile_filter,
@@ -374,14 +376,15 @@ def test_options() -> None:
     assert compile_filter("metadata.k == 'a'", "qdrant").query == (
         compile_filter("k == 'a'", "qdrant", prefix="metadata").query
     )
-    assert Qdrant(datetimes=["at"]) == Qdrant(datetimes={"at"}) == Qdrant(datetimes=[("at",)])
-    assert hash(Qdrant(datetimes=["at"])) == hash(Qdrant(datetimes={"at"}))
-    with pytest.raises(ConfigurationError, match=r"write datetimes=\{'created'\}"):
-        Qdrant(datetimes="created")
+    told = Qdrant(schema=Schema({"at": datetime}))
+    assert told == Qdrant(schema=Schema({"at": datetime})) != Qdrant()
+    assert hash(told) == hash(Qdrant(schema=Schema({"at": datetime})))
     for bad in ('a"b', "a\\", ("a", "")):
         with pytest.raises(ConfigurationError, match=r"qdrant has no key|an empty key"):
             Qdrant(prefix=bad)
-        with pytest.raises(ConfigurationError, match=r"qdrant has no key|an empty key"):
-            Qdrant(datetimes=[bad])
-    with pytest.raises(TypeError, match="its options are: prefix, datetimes"):
+    with pytest.raises(TypeError, match="its options are: prefix, schema"):
         Qdrant(column="k")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"any more: .* schema=Schema\(\{'created': datetime\}"):
+        Qdrant(datetimes={"created"})  # type: ignore[call-arg]
+    with pytest.raises(ConfigurationError, match="schema is a Schema, not"):
+        Qdrant(schema={"created": datetime})  # type: ignore[arg-type]

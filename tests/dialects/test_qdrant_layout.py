@@ -1,8 +1,8 @@
-"""How our own store lays documents out in Qdrant, and keys that are declared datetimes."""
+"""How our own store lays documents out in Qdrant, and keys that a schema declares."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -12,18 +12,19 @@ import pytest
 from tests.engines.fixtures import qdrant_rows as qdrant_rows
 from tests.engines.qdrant import QdrantEdgeRows
 from tests.engines.rows import Rows
-from vecstore import DocumentError, Expression, F, Key, Op, UnsupportedFilterError, Value
+from vecstore import Expression, F, Key, Op, Schema, UnsupportedFilterError, Value
 from vecstore.dialects.qdrant import Qdrant
 from vecstore.dialects.qdrant.layout import (
     MAX_INTEGER,
     MIN_INTEGER,
     OWN,
-    check_datetimes,
     is_timestamp,
     point_id,
 )
 
-DATED = Qdrant(prefix="", datetimes={"at", ("n", "at")})
+DATED = Qdrant(
+    prefix="", schema=Schema({"at": datetime, "n": {"at": datetime, "day": date}}, others="allow")
+)
 MOMENT = "2024-01-01T00:00:00.000000Z"
 
 
@@ -84,7 +85,7 @@ def test_texts_are_ordered_on_declared_keys_alone() -> None:
     for text in ("title > 'a'", "NOT created <= 'a'"):
         with pytest.raises(UnsupportedFilterError, match="not texts") as caught:
             DATED.compile(text)
-        assert "datetimes={...}" in str(caught.value)
+        assert "schema=Schema({" in str(caught.value)
         assert "^" in str(caught.value)
     assert DATED.compile(f"at > '{MOMENT}'").query == ordered({"gt": MOMENT}, "at")
     with pytest.raises(UnsupportedFilterError):
@@ -146,19 +147,16 @@ def test_moments_are_ordered_through_an_index(index: str) -> None:
         check_moments(rows)
 
 
-def test_a_declared_key_is_a_contract() -> None:
-    paths = ["at", ("n", "at")]
-    moment = datetime(2024, 1, 1, tzinfo=UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    for good in (
-        {},
-        {"at": None, "n": 1},
-        {"at": [], "n": {}},
-        {"at": moment, "n": {"at": moment}},
-    ):
-        check_datetimes(good, paths)
-    for bad in (1, "2024-01-01", "2024-01-01T00:00:00Z", [moment], {"x": moment}, True):
-        with pytest.raises(DocumentError, match=r"document 'a': the key n\.at is") as caught:
-            check_datetimes({"n": {"at": bad}}, paths, "a")
-        assert (caught.value.document_id, caught.value.key) == ("a", "n.at")
+def test_a_date_is_its_first_moment_and_comes_before_it() -> None:
+    for symbol, bound in ((">", "gt"), (">=", "gte"), ("<", "lt"), ("<=", "lte")):
+        query = DATED.compile(f"n.day {symbol} DATE '2024-01-01'").query
+        assert query == ordered({bound: "2024-01-01"}, "n.day")
+    for symbol, bound in ((">", "gt"), (">=", "gt"), ("<", "lte"), ("<=", "lte")):
+        query = DATED.compile(f"n.day {symbol} '{MOMENT}'").query
+        assert query == ordered({bound: MOMENT}, "n.day")
+
+
+def test_a_timestamp_has_one_form() -> None:
+    assert is_timestamp(MOMENT)
     assert not is_timestamp("2024-02-30T00:00:00.000000Z")
     assert not is_timestamp("2024-1-01T00:00:00.000000Z")

@@ -7,11 +7,12 @@ select the right rows is proven on the engines, in ``conformance/``; here one re
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import pytest
 
-from vecstore import Dialect, UnsupportedFilterError
+from vecstore import Dialect, Schema, UnsupportedFilterError
 from vecstore.dialects.milvus import Milvus
 from vecstore.dialects.pgvector import Pgvector
 from vecstore.dialects.pinecone import Pinecone
@@ -45,7 +46,7 @@ def Or(*operands: Condition | Compound) -> Compound:
 
 DIALECTS: dict[str, Dialect[Any]] = {
     "pgvector": Pgvector(column="m", paramstyle="numeric_dollar"),  # with its parameters
-    "qdrant": Qdrant(prefix="", datetimes={"d"}),
+    "qdrant": Qdrant(prefix="", schema=Schema({"d": datetime}, others="allow")),
     "milvus": Milvus(field="m", tags="t"),
     "pinecone": Pinecone(),
     "weaviate": Weaviate(layout="exact", numbers={"n", ("a", "n")}, texts={"d", "k"}),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -27,6 +27,11 @@ from vecstore.cli.terminal import (
 from vecstore.errors import FilterError
 from vecstore.filter.convert import NO_QUERY, Compiled
 from vecstore.filter.tree import LOGICAL, Expression
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from vecstore.schema import Schema
 
 PARSE_EXAMPLES = """
 [bold]Examples[/]
@@ -99,19 +104,16 @@ def check(
 ) -> None:
     """Say whether a filter is right, and with -d whether a backend answers it exactly.
 
-    With --schema, also whether its keys and literals are those that are declared.
+    With --schema, also whether its keys and literals are those that are declared, and a backend is
+    told what the keys hold.
 
     Exits with 0 when it is, 1 when it is refused.
     """
     with expected_errors(as_json):
-        emitter = build_dialect(dialect, settings) if dialect is not None else None
+        declared = _read_schema(schema)
+        emitter = build_dialect(dialect, settings, declared) if dialect is not None else None
         if emitter is None and settings:
             raise typer.BadParameter("an option needs a dialect: -d NAME", param_hint="--option")
-        declared = None
-        if schema is not None:
-            from vecstore.schema import Schema
-
-            declared = Schema.from_file(schema)
         try:
             expression = parsed_filter(argument, file)
             if declared is not None:
@@ -138,15 +140,28 @@ def compile(
     argument: FilterArgument = None,
     settings: SettingOption = None,
     file: FilterFileOption = None,
+    schema: SchemaOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write a filter as a backend's own query, with its parameters."""
     with expected_errors(as_json):
-        compiled = build_dialect(dialect, settings).compile(parsed_filter(argument, file))
+        declared = _read_schema(schema)
+        expression = parsed_filter(argument, file)
+        if declared is not None:
+            declared.check(expression)
+        compiled = build_dialect(dialect, settings, declared).compile(expression)
         if as_json:
             print_json(compiled_object(compiled))
         else:
             print_plain(str(compiled))
+
+
+def _read_schema(file: Path | None) -> Schema | None:
+    if file is None:
+        return None
+    from vecstore.schema import Schema
+
+    return Schema.from_file(file)
 
 
 def compiled_object(compiled: Compiled) -> dict[str, Any]:

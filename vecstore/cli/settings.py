@@ -6,7 +6,16 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import MISSING, Field, fields, is_dataclass
 from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import typer
 
@@ -14,6 +23,9 @@ from vecstore.cli.terminal import CommandError
 from vecstore.dialects.base import Dialect, option_names
 from vecstore.dialects.registry import dialect_names, get_dialect
 from vecstore.errors import VecstoreError
+
+if TYPE_CHECKING:
+    from vecstore.schema import Schema
 
 
 def complete_dialect(incomplete: str) -> list[str]:
@@ -74,7 +86,7 @@ def options_help() -> str:
         except (CommandError, VecstoreError):
             continue  # using it tells why
         known: tuple[Field[Any], ...] = fields(dialect) if is_dataclass(dialect) else ()
-        shown = [f"{one.name}={_shown(one)}" for one in known if one.init]
+        shown = [f"{one.name}={_shown(one)}" for one in known if one.init and one.name != "schema"]
         lines.append(escape(f"  {name}: {', '.join(shown) if shown else 'none'}"))
     return "\n\n".join(["", *lines, ""])
 
@@ -88,8 +100,10 @@ def _shown(option: Field[Any]) -> str:
     return str(default)
 
 
-def build_dialect(name: str, settings: list[str] | None) -> Dialect[Any]:
-    """The dialect of that name with its options.
+def build_dialect(
+    name: str, settings: list[str] | None, schema: Schema | None = None
+) -> Dialect[Any]:
+    """The dialect of that name with its options, told what keys hold where it takes a schema.
 
     Raises:
         DialectNotFoundError: If there is none.
@@ -99,12 +113,20 @@ def build_dialect(name: str, settings: list[str] | None) -> Dialect[Any]:
     dialect = load_dialect(name)
     known = option_names(dialect)
     options: dict[str, Any] = {}
+    if "schema" in known:
+        known.remove("schema")  # which is a file of its own: --schema
+        options = {} if schema is None else {"schema": schema}
     for setting in settings or []:
         option, given, text = setting.partition("=")
         option = option.strip().replace("-", "_")
         if not given:
             raise typer.BadParameter(
                 f"{setting!r} has no value; write {option}=VALUE", param_hint="--option"
+            )
+        if option not in known and option in dialect.former_options:
+            raise CommandError(
+                f"the dialect {name} has no option {option!r} any more: "
+                f"{dialect.former_options[option]}\nhint: here, --schema FILE"
             )
         if option not in known:
             listed = ", ".join(known) if known else "it has none"

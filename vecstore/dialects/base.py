@@ -7,9 +7,9 @@ answers for another filter, however equal, it goes when the tree goes, and no er
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cache
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 from vecstore.errors import ConfigurationError
 from vecstore.filter.checking import check_tree
@@ -34,11 +34,19 @@ class Dialect(FilterConverter[Part]):
         (jsonb_typeof("metadata" -> %s::text) = 'number' AND ("metadata" -> %s::text) > %s::jsonb)
     """
 
+    former_options: ClassVar[Mapping[str, str]] = {}
+    """Options that there were, each with the line that is written instead."""
+
     def __new__(cls, *args: Any, **options: Any) -> Self:
         """Refuse unknown options by name; the dataclass would not list those it has."""
         known = _options(cls)
         for name in options:
             if name not in known:
+                if name in cls.former_options:
+                    raise TypeError(
+                        f"{cls.__name__} has no option {name!r} any more: "
+                        f"{cls.former_options[name]}"
+                    )
                 listed = ", ".join(known) if known else "none"
                 raise TypeError(f"{cls.__name__} has no option {name!r}; its options are: {listed}")
         return super().__new__(cls)

@@ -10,15 +10,37 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from datetime import date, datetime, time
+from typing import Any, Final, Literal
+from uuid import UUID
 
 from vecstore.dialects.base import Dialect
 from vecstore.dialects.registry import built_in_names, get_dialect
 from vecstore.errors import UnsupportedFilterError
 from vecstore.filter.convert import Refusal
 from vecstore.filter.tree import MEMBERSHIPS, Expression, Key, Op, Value
+from vecstore.schema.schema import Schema
 
 KEY = "key"
+EVERY_KIND: Final = Schema(
+    {
+        "flag": bool,
+        "number": int,
+        "ratio": float,
+        "title": str,
+        "choice": ["first", "second", "third"],
+        "moment": datetime,
+        "day": date,
+        "hour": time,
+        "code": UUID,
+        "flags": list[bool],
+        "numbers": list[int],
+        "titles": list[str],
+        "moments": list[datetime],
+        "outer": {"inner": str, "number": int},
+    }
+)
+"""A key of each kind that the lines of the matrix speak of."""
 _TIMESTAMP = "timestamp"
 _SAMPLES: dict[str, tuple[Any, ...]] = {
     # 0 and 1 apart: an engine may take them for false and true.
@@ -84,7 +106,7 @@ class Column:
 _WITH_LAYOUTS: dict[str, tuple[Column, ...]] = {
     "milvus": (Column("milvus"), Column("milvus", {"tags": "vecstore_tags"})),
     "pinecone": (Column("pinecone"), Column("pinecone", {"layout": "exact"})),
-    "qdrant": (Column("qdrant", declared={_TIMESTAMP: {"datetimes": {KEY}}}),),
+    "qdrant": (Column("qdrant", declared={_TIMESTAMP: {"schema": Schema({KEY: datetime})}}),),
     "weaviate": (
         Column(
             "weaviate",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
+from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-from vecstore.dialects.base import Dialect, as_expression
+from vecstore.dialects.base import Dialect, as_expression, option_names
 from vecstore.errors import DialectNotFoundError
 from vecstore.filter.checking import FilterCheck, checked
 from vecstore.filter.convert import Compiled
@@ -95,7 +97,9 @@ def compile_filter(
         filter: Text, an expression, or None for no filter.
         dialect: A name with ``options``, or a dialect object that carries its own.
         limits: Bounds on the filter's size; None lifts them.
-        schema: A :class:`~vecstore.Schema` that the filter has to fit.
+        schema: A :class:`~vecstore.Schema` that the filter has to fit, and that the documents do:
+            it tells the dialect what keys hold, so that fewer filters are refused. A dialect object
+            that was made with a schema of its own keeps that.
         coerce: Whether literals of another kind are read as what they must mean by the schema.
         **options: Options of the named dialect.
 
@@ -110,21 +114,39 @@ def compile_filter(
         >>> compiled.params
         {'p0': 'year', 'p1': 'year', 'p2': '2020'}
     """
+    told: Hashable = None
     if filter is not None and (schema is not None or coerce):
         filter = checked(as_expression(filter, limits), schema, coerce)
+        if isinstance(getattr(schema, "keys", None), Mapping) and isinstance(schema, Hashable):
+            told = schema
     if isinstance(dialect, Dialect):
         if options:
             raise TypeError(
                 f"options go to a dialect given by name; this {type(dialect).__name__} has its own"
             )
+        if told is not None and "schema" in option_names(type(dialect)):
+            from dataclasses import replace
+
+            takes: Any = dialect
+            dialect = replace(takes, schema=told) if takes.schema is None else dialect
         return dialect.compile(filter, limits=limits)
     made = get_dialect(dialect)
+    if told is not None and "schema" in option_names(made):
+        if not options:
+            return _made_with(made, told).compile(filter, limits=limits)
+        options["schema"] = told
     if options or dialect not in _BUILT_IN:
         return made(**options).compile(filter, limits=limits)
     # What a tree keeps of a dialect, it keeps for one object.
     if made not in _WITHOUT_OPTIONS:
         _WITHOUT_OPTIONS[made] = made()
     return _WITHOUT_OPTIONS[made].compile(filter, limits=limits)
+
+
+@lru_cache(maxsize=32)
+def _made_with(made: type[Dialect[Any]], schema: Hashable) -> Dialect[Any]:
+    """One object for one schema: what a tree keeps of a dialect, it keeps for one object."""
+    return made(schema=schema)
 
 
 def _load_plug_in(name: str) -> type[Dialect[Any]]:

@@ -315,6 +315,16 @@ class KeyType:
             return settled
         raise self._misfit(value)
 
+    def holds(self, value: Scalar) -> bool:
+        """Whether the key, or an element of its list, can be equal to a value.
+
+        Example:
+            >>> KeyType("int").holds(2020.0), KeyType("int").holds(2020.5)
+            (True, False)
+        """
+        settled = _KINDS[self.kind].settle(value)
+        return settled is not None and self._is_choice(settled)
+
     def settled_value(self, value: Any) -> Any:
         """A value of metadata, which is not absent, in the form in which it is stored.
 

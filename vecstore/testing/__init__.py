@@ -34,8 +34,9 @@ else:
     # So that a failing test shows its values in every project that runs the suite.
     _pytest.register_assert_rewrite("vecstore.testing.store_suite")
 
-from vecstore.testing.dialect_suite import DialectSuite
+from vecstore.testing.dialect_suite import DialectSuite, SchemaDialectSuite
 from vecstore.testing.examiner import Deviation, Examiner
+from vecstore.testing.of_schema import SchemaCases
 from vecstore.testing.random_cases import RandomCases
 from vecstore.testing.report import ConformanceError
 from vecstore.testing.rows import Documents, Domain, oracle, oracle_rows
@@ -60,6 +61,8 @@ __all__ = [
     "ObservedStoreSuite",
     "PersistentStoreTests",
     "RandomCases",
+    "SchemaCases",
+    "SchemaDialectSuite",
     "ScopedStoreSuite",
     "StoreSuite",
     "filters",

@@ -15,8 +15,10 @@ from vecstore.dialects.registry import get_dialect
 from vecstore.filter.convert import Compiled
 from vecstore.filter.tree import Expression, Op
 from vecstore.grammar.parser import parse
+from vecstore.schema.schema import Schema
 from vecstore.testing import cases
 from vecstore.testing.examiner import Deviation, Examiner
+from vecstore.testing.of_schema import SchemaCases, atoms_of, drawn_filters, within
 from vecstore.testing.report import ConformanceError, summary
 from vecstore.testing.rows import ANYTHING, Documents, Domain, oracle_rows
 from vecstore.testing.strategies import filters
@@ -268,6 +270,70 @@ class DialectSuite:
             shown = {str(one) for one in compiled}
             if len(shown) != 1 or filter.to_text() != text:
                 self.examiner.fail(filter, "one output", "\n".join(sorted(shown)))
+
+
+class SchemaDialectSuite(DialectSuite):
+    """The same for a dialect that is told by a schema what the keys hold.
+
+    The documents of all tests are cut down to what the schema declares, and further ones are made
+    of it, with filters that it takes.
+
+    Attributes:
+        schema: What the dialect is made with.
+
+    Example:
+        Beside what :class:`DialectSuite` wants::
+
+            class TestSqliteOfBooks(SchemaDialectSuite):
+                schema = Schema({"year": int, "tags": list[str]})
+                dialect = Sqlite(schema=schema)
+                ...
+    """
+
+    schema: ClassVar[Schema]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        if "schema" in vars(cls) or "domain" in vars(cls):
+            schema = getattr(cls, "schema", None)
+            if schema is not None:
+                cls.domain = within(cls.domain, schema)
+        super().__init_subclass__(**options)
+
+    @property
+    def rows(self) -> Documents:
+        """The fixed documents that fit the schema, and a hundred that are made of it."""
+        cls = type(self)
+        if cls._fixed_rows is None:
+            made = SchemaCases(self.schema, self.seed, domain=self.domain).rows(100)
+            cls._fixed_rows = {**super().rows, **made}
+        return cls._fixed_rows
+
+    def fitting(self, seed: int) -> SchemaCases:
+        """Filters that the schema takes and the dialect has to answer, and documents."""
+        examiner = self.examiner
+        return SchemaCases(self.schema, seed, allows=examiner.comparable, domain=examiner.domain)
+
+    def test_every_operator_on_every_declared_key(self) -> None:
+        """With values of all its kind's corners."""
+        self.examiner.compare(atoms_of(self.schema), self.rows)
+
+    def test_random_filters_on_documents_of_the_schema(self) -> None:
+        """Trees of filters that the schema takes, on 150 documents that fit it."""
+        source, depth = self.fitting(self.seed), min(4, self.examiner.depth)
+        rows = source.rows(150)
+        filters = [source.filter(depth) for _ in range(self.trees)]
+        for filter in filters:
+            self.schema.check(filter)
+        self.examiner.compare(filters, rows)
+
+    @settings(max_examples=_DRAWN, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(data=st.data())
+    def test_drawn_filters_of_the_schema(self, data: st.DataObject) -> None:
+        """Filters drawn by hypothesis, on the same documents."""
+        depth = min(3, self.examiner.depth)
+        filter = data.draw(drawn_filters(self.schema, lambda atom: True, depth))
+        assume(self.examiner.comparable(filter))
+        self.examiner.compare([filter], self.rows, shrinking=False)
 
 
 def _expected_failures(deviations: tuple[Deviation, ...]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, TypeVar
 
 from hypothesis import strategies as st
@@ -10,7 +11,9 @@ from vecstore.filter.convert import Capabilities
 from vecstore.filter.normalize import NEGATION
 from vecstore.filter.tree import LOGICAL, MEMBERSHIPS, NULL_TESTS, Expression, Key, Op, Value
 from vecstore.filter.values import RESERVED_PREFIX, Kind, Scalar
+from vecstore.schema.schema import Schema
 from vecstore.testing.declared import atom_refusal
+from vecstore.testing.of_schema import drawn_documents, drawn_filters
 from vecstore.testing.rows import ANYTHING, Domain
 from vecstore.testing.samples import (
     KEYS,
@@ -57,7 +60,7 @@ _paths: st.SearchStrategy[tuple[str, ...]] = st.one_of(
 
 
 def filters(
-    capabilities: Capabilities | None = None, *, max_depth: int = 6
+    capabilities: Capabilities | None = None, *, max_depth: int = 6, schema: Schema | None = None
 ) -> st.SearchStrategy[Expression]:
     """Filters with every operator, hostile and odd keys and values, near misses, any nesting.
 
@@ -67,6 +70,7 @@ def filters(
         capabilities: What the filters may use; a dialect's own, so that it refuses none of them.
             By default everything.
         max_depth: Most levels of AND, OR and NOT.
+        schema: Draw filters that a schema takes, on its keys.
 
     Example:
         >>> from hypothesis import given, settings
@@ -78,6 +82,9 @@ def filters(
         >>> test_text_round_trip()
     """
     declared = capabilities or _EVERYTHING
+    if schema is not None:
+        allows = partial(_allowed, declared)
+        return _ready(drawn_filters(schema, allows, max_depth))
     choices = [
         (op, kind)
         for op in _ATOM_OPS
@@ -88,6 +95,10 @@ def filters(
     if not choices:
         raise ValueError("these capabilities allow no operator at all")
     return _ready(_trees(declared, choices, max_depth))
+
+
+def _allowed(declared: Capabilities, atom: Expression) -> bool:
+    return atom_refusal(declared, atom) is None
 
 
 @st.composite
@@ -129,11 +140,14 @@ def _trees(
     return tree(max_depth, False)
 
 
-def metadata(domain: Domain = ANYTHING) -> st.SearchStrategy[dict[str, Any]]:
+def metadata(
+    domain: Domain = ANYTHING, *, schema: Schema | None = None
+) -> st.SearchStrategy[dict[str, Any]]:
     """Metadata of documents with every type of value, lists, nulls and nested objects.
 
     Args:
         domain: What the documents may hold; by default everything.
+        schema: Draw documents that fit a schema.
 
     Example:
         >>> from hypothesis import given, settings
@@ -144,6 +158,8 @@ def metadata(domain: Domain = ANYTHING) -> st.SearchStrategy[dict[str, Any]]:
         ...     assert parse("k IS NULL OR k IS NOT NULL").matches(document)
         >>> test_a_value_is_null_or_not()
     """
+    if schema is not None:
+        return _ready(drawn_documents(schema, domain))
     lists: st.SearchStrategy[list[Scalar]] = st.one_of(
         st.sampled_from(LISTS), *[st.lists(values, max_size=3) for values in _BY_KIND.values()]
     )

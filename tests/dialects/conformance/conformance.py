@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from itertools import islice
 from typing import ClassVar
 
 import pytest
 
 from tests.engines.rows import Rows
-from vecstore import Compiled
-from vecstore.testing import DialectSuite, Documents
+from vecstore import Compiled, Schema
+from vecstore.dialects.matrix import EVERY_KIND
+from vecstore.testing import DialectSuite, Documents, SchemaDialectSuite
 
 Server = Callable[[str], str]
 """Gives the address of a server by its name: "postgres_dsn", "milvus_uri"."""
@@ -76,3 +78,35 @@ class Conformance(DialectSuite):
         for _ in range(10):
             rows = source.rows(150)
             assert self.examiner.compare(islice(comparable, 300), rows) == 300
+
+
+DECLARED = Schema(
+    {**EVERY_KIND.keys, "k": str, "x": float, "y": list[str], "a b": bool, "n": {"k": datetime}},
+    others="allow",
+)
+"""Every kind of key that the matrix has a line for, and some of those that all suites filter by."""
+
+OF_THE_SCHEMA = (
+    "test_every_operator_on_every_declared_key",
+    "test_random_filters_on_documents_of_the_schema",
+)
+
+
+class Declared(SchemaDialectSuite, Conformance):
+    """A dialect that is made with :data:`DECLARED`; other keys are there beside the declared."""
+
+    chosen: ClassVar[tuple[str, ...]] = (
+        *OF_THE_SCHEMA,
+        "test_every_operator_with_every_literal",
+        "test_constants_are_safe_to_run",
+        "test_what_is_declared_compiles",
+        "test_what_is_not_declared_is_refused",
+    )
+    schema = DECLARED
+
+    @pytest.mark.wide
+    def test_three_thousand_filters_of_the_schema(self) -> None:
+        source, depth = self.fitting(2026), min(5, self.examiner.depth)
+        for _ in range(10):
+            filters = [source.filter(depth) for _ in range(300)]
+            assert self.examiner.compare(filters, source.rows(150)) == 300

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from tests.dialects.conformance.conformance import (
-    AT_LENGTH,
+    DECLARED,
     ON_ANOTHER_ENGINE,
     WITH_OTHER_OPTIONS,
     Conformance,
+    Declared,
     Server,
 )
 from tests.engines.qdrant import QdrantEdgeRows, QdrantLocalRows, QdrantServerRows
@@ -102,46 +103,22 @@ def is_day(text: str) -> bool:
     return len(text) == 10 and is_moment(f"{text}T00:00:00.000000Z")
 
 
-class WithDatetimes(InOurLayout):
-    """Two keys declared to hold timestamps, which can then be ordered."""
+class OfASchema(Declared):
+    """Keys that are declared: timestamps, dates and known texts can then be ordered."""
 
     test_limits = None
-    dialect = Qdrant(prefix="metadata", datetimes={"x", ("n", "k")})
-    domain = Domain(
-        integers=INT64,
-        accepts=lambda path, value: (
-            value in (None, []) or is_moment(value)
-            if path in (("x",), ("n", "k"))
-            else is_kept(path, value)
-        ),
-    )
-
-    @property
-    def rows(self) -> Documents:
-        if type(self)._fixed_rows is None:
-            start = datetime(2024, 1, 1, tzinfo=UTC)
-            steps = [
-                timedelta(0),
-                timedelta(microseconds=1),
-                timedelta(hours=5),
-                timedelta(days=99),
-            ]
-            moments = [start + sign * step for step in steps for sign in (1, -1)]
-            texts = [moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ") for moment in moments]
-            texts += ["1969-12-31T23:59:59.999999Z", "9999-12-31T23:59:59.999999Z"]
-            rows = dict(super().rows)
-            for number, text in enumerate(texts):
-                rows[f"moment-{number}"] = {"k": text, "x": text, "n": {"k": texts[-number]}}
-            type(self)._fixed_rows = rows
-        return type(self)._fixed_rows
+    dialect = Qdrant(prefix="metadata", schema=DECLARED)
+    domain = InOurLayout.domain
+    load = InOurLayout.load
 
     def also_refuses(self, atom: Expression) -> bool:
-        if atom.op not in ORDERINGS or atom.key.path not in (("x",), ("n", "k")):
+        declared = DECLARED.keys.get(atom.key.path)
+        if atom.op not in ORDERINGS or declared is None or declared.choices:
             return False
         literal = atom.value.value
         return isinstance(literal, str) and not is_moment(literal) and not is_day(literal)
 
-    def test_timestamps_are_ordered(self) -> None:
+    def test_timestamps_and_dates_are_ordered(self) -> None:
         literals = [
             "2024-01-01T00:00:00.000000Z",
             "2024-01-01T00:00:00.000001Z",
@@ -151,24 +128,33 @@ class WithDatetimes(InOurLayout):
         ]
         filters = [
             f"{key} {symbol} '{literal}'"
-            for key in ("x", "n.k")
+            for key in ("moment", "day", "n.k")
             for symbol in (">", ">=", "<", "<=", "==", "!=")
             for literal in literals
         ]
         assert self.examiner.compare(map(parse, filters), self.rows) == len(filters)
 
 
-class TestQdrantLocalWithDatetimes(WithDatetimes):
-    chosen = ("test_timestamps_are_ordered",)
+class TestQdrantLocalOfASchema(OfASchema):
+    chosen = ("test_timestamps_and_dates_are_ordered",)
 
     @classmethod
     def open(cls, server: Server) -> Rows:
         return QdrantLocalRows()
 
 
-class TestQdrantEdgeWithDatetimes(WithDatetimes):
-    repeats = AT_LENGTH
+class TestQdrantEdgeOfASchema(OfASchema):
+    """With the payload indexes that our store makes of the schema."""
+
+    chosen = (*OfASchema.chosen, "test_timestamps_and_dates_are_ordered")
 
     @classmethod
     def open(cls, server: Server) -> Rows:
-        return QdrantEdgeRows({"metadata.x": "datetime", "metadata.n.k": "datetime"})
+        return QdrantEdgeRows(
+            {
+                **dict.fromkeys(("metadata.moment", "metadata.day", "metadata.n.k"), "datetime"),
+                **dict.fromkeys(("metadata.number", "metadata.x"), "float"),
+                **dict.fromkeys(("metadata.k", "metadata.choice", "metadata.titles"), "keyword"),
+                "metadata.flag": "bool",
+            }
+        )

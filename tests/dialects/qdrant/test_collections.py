@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -20,9 +21,11 @@ from vecstore import (
     DocumentError,
     DuplicateDocumentError,
     F,
+    Schema,
     SchemaMismatchError,
     ScopeError,
     UnsupportedFilterError,
+    open_store,
 )
 from vecstore.dialects.qdrant.layout import LANGCHAIN, PayloadLayout
 from vecstore.dialects.qdrant.store import QdrantStore
@@ -133,12 +136,29 @@ class TestOurOwn:
             assert store.count() == len(HOSTILE) - left - 1
 
     def test_datetimes_are_a_contract(self, client: QdrantClient) -> None:
-        store = QdrantStore("docs", client=client, datetimes=["created"])
-        with pytest.raises(DocumentError, match="declared a datetime"):
+        schema = Schema({"created": datetime, "day": date, "size": ["large", "small"]})
+        store = QdrantStore("docs", client=client, schema=schema)
+        with pytest.raises(DocumentError, match="created holds timestamps"):
             store.add([document("a", {"created": "yesterday"})])
-        store.add([document("a", {"created": None})])
-        with pytest.raises(DocumentError, match="declared a datetime"):
+        moment = datetime(2024, 1, 1, tzinfo=UTC)
+        store.add([document("a", {"created": None}), document("b", {"created": moment})])
+        store.add([document("c", {"day": moment.date(), "size": "small"})])
+        with pytest.raises(DocumentError, match="created holds timestamps"):
             store.update_metadata(["a"], set={"created": "unknown"})
+        for filter in (
+            "created >= TIMESTAMP '2024-01-01'",
+            "day < DATE '2024-01-02'",
+            "size > 'large'",
+        ):
+            assert store.count(filter) == 1
+
+    def test_the_former_option_is_answered_with_the_new_one(self, client: QdrantClient) -> None:
+        for make in (
+            lambda: QdrantStore("docs", client=client, datetimes=["created"]),  # type: ignore[call-arg]
+            lambda: open_store("qdrant:?collection=docs", datetimes=["created"]),
+        ):
+            with pytest.raises(ConfigurationError, match=r"schema=Schema\(\{'created': datetime"):
+                make()
 
     def test_eight_threads(self, client: QdrantClient) -> None:
         store = QdrantStore("docs", client=client, dimension=2)
@@ -341,7 +361,7 @@ class TestOfOthers:
             with pytest.raises(SchemaMismatchError, match=f"metadata.year is of type {kind}"):
                 QdrantStore("docs", url=url)
             if kind == "datetime":
-                QdrantStore("docs", url=url, datetimes=["year"]).close()
+                QdrantStore("docs", url=url, schema=Schema({"year": datetime})).close()
 
 
 class Server:
@@ -396,7 +416,7 @@ class TestIndexes:
                 url=url,
                 create=True,
                 dimension=2,
-                datetimes=["created"],
+                schema=Schema({"created": datetime}, others="allow"),
                 indexes={
                     "country": "keyword",
                     '"a.b"': "float",

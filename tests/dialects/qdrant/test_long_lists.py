@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
+from datetime import datetime
 from typing import Any
 
 import pytest
 
-from vecstore import Document, Expression, F, Key, Op, Value
+from vecstore import Document, Expression, F, Key, Op, Schema, Value
 from vecstore.dialects.qdrant import Qdrant
 from vecstore.dialects.qdrant.local import LocalQdrant, OneOfNumbers, OneOfTexts, looks_up
 from vecstore.dialects.qdrant.points import filter_model
@@ -99,7 +100,10 @@ def test_models_are_those_that_the_client_would_read() -> None:
     text = "(a == 'x' OR b IN [1, 2.5, true, 'y', 'z']) AND c > 5 AND d IS NULL AND e != false"
     for dialect, filter in (
         (Qdrant(), text),
-        (Qdrant(datetimes={"at"}), "at >= DATE '2024-01-01' AND at < DATE '2024-02-01'"),
+        (
+            Qdrant(schema=Schema({"at": datetime})),
+            "at >= DATE '2024-01-01' AND at < DATE '2024-02-01'",
+        ),
         (Qdrant(), "NOT (a == 1 AND b IS NOT NULL)"),
     ):
         query = dialect.compile(filter).query

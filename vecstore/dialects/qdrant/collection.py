@@ -6,11 +6,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from vecstore.dialects.declared import DeclaredKey, declared_keys
 from vecstore.dialects.qdrant.client import Calls
 from vecstore.dialects.qdrant.conditions import encode_key
 from vecstore.dialects.qdrant.dialect import Qdrant
 from vecstore.dialects.qdrant.layout import PayloadLayout, as_path
 from vecstore.errors import ConfigurationError, SchemaMismatchError
+from vecstore.filter.values import Kind
 from vecstore.store.capabilities import Metric
 from vecstore.store.drivers import misfit
 
@@ -23,6 +25,9 @@ LAYOUT: Final = "vecstore_layout"
 LAYOUT_VERSION: Final = 1
 
 IndexType = Literal["keyword", "float", "bool", "datetime"]
+
+MOMENTS: Final = frozenset({"datetime", "date"})
+"""Kinds that a datetime index orders as what they are."""
 
 _DISTANCES: Final[dict[Metric, str]] = {"cosine": "Cosine", "dot": "Dot", "euclidean": "Euclid"}
 _INDEX_TYPES = ("keyword", "float", "bool", "datetime")
@@ -39,7 +44,7 @@ class CollectionPlan:
         vector_name: Which of its vectors is meant, or None where there is one without a name.
         layout: Where the parts of documents stand in its payloads.
         indexes: Payload indexes to make, by the path in payloads.
-        datetimes: Paths in payloads that are declared datetimes.
+        moments: Paths in payloads that are declared datetimes or dates.
     """
 
     name: str
@@ -47,7 +52,7 @@ class CollectionPlan:
     vector_name: str | None
     layout: PayloadLayout
     indexes: Mapping[tuple[str, ...], str]
-    datetimes: Collection[tuple[str, ...]]
+    moments: Collection[tuple[str, ...]]
 
     def make(self, call: Calls, dimension: int) -> None:
         """Make collection and payload indexes; no matter if somebody else is quicker."""
@@ -100,13 +105,14 @@ class CollectionPlan:
             faults.append(f"it compares by {names.get(distance, distance)}, not {self.metric}")
         if dimension is not None and params.size != dimension:
             faults.append(f"its vectors have {params.size} dimensions, not {dimension}")
-        declared = {encode_key(path) for path in self.datetimes}
+        declared = {encode_key(path) for path in self.moments}
         for field, schema in (info.payload_schema or {}).items():
             kind = str(getattr(schema.data_type, "value", schema.data_type))
             if kind in _CHANGES_ANSWERS and not (kind == "datetime" and field in declared):
                 faults.append(
                     f"the payload index on {field} is of type {kind}, with which the same filter "
-                    "finds other documents; make it float for numbers, or declare datetimes"
+                    "finds other documents; make it float for numbers, or declare "
+                    "the key a datetime or a date in schema=Schema({...})"
                 )
         if faults:
             raise misfit(f"the collection {self.name!r}", faults)
@@ -143,15 +149,22 @@ def _check_layout(info: Any, name: str, layout: PayloadLayout) -> None:
 
 
 def read_indexes(
-    indexes: Mapping[str | tuple[str, ...], str], dialect: Qdrant
+    indexes: Mapping[str | tuple[str, ...], str] | Collection[str | tuple[str, ...]],
+    dialect: Qdrant,
 ) -> dict[tuple[str, ...], str]:
     """Payload paths with the type of their index.
 
     Raises:
-        ConfigurationError: For a type that there is not, or that would change answers.
+        ConfigurationError: For a type that there is not, or that would change answers, and for a
+            key without one that the schema does not declare.
     """
+    if isinstance(indexes, str):
+        raise ConfigurationError(f"indexes is a mapping or a list of keys: indexes=[{indexes!r}]")
+    declared = declared_keys(dialect.schema)
     paths: dict[tuple[str, ...], str] = {}
-    for key, kind in indexes.items():
+    for key in indexes:
+        found = declared.get(as_path(key))
+        kind = indexes[key] if isinstance(indexes, Mapping) else _index_type(key, found)
         if kind not in _INDEX_TYPES:
             hint = (
                 "; numbers are indexed as 'float': an integer index would not find 1.5"
@@ -161,13 +174,25 @@ def read_indexes(
             raise ConfigurationError(
                 f"an index on {key!r} is one of {', '.join(_INDEX_TYPES)}, not {kind!r}{hint}"
             )
-        if kind == "datetime" and as_path(key) not in set(map(as_path, dialect.datetimes)):
+        if kind == "datetime" and (found is None or found.kind not in MOMENTS):
             raise ConfigurationError(
                 f"a datetime index on {key!r} would change answers; declare the key as well: "
-                f"datetimes=[{key!r}]"
+                f"schema=Schema({{{key!r}: datetime}})"
             )
         paths[payload_path(dialect, key)] = kind
     return paths
+
+
+def _index_type(key: str | tuple[str, ...], declared: DeclaredKey | None) -> str:
+    if declared is None:
+        raise ConfigurationError(
+            f"an index on {key!r} needs a type: declare the key in schema=Schema({{...}}), "
+            f"or write indexes={{{key!r}: 'keyword'}}"
+        )
+    if declared.kind in MOMENTS and not declared.many:
+        return "datetime"
+    kinds = {Kind.BOOL: "bool", Kind.NUMBER: "float"}
+    return kinds.get(declared.filter_kind or Kind.STRING, "keyword")
 
 
 def payload_path(dialect: Qdrant, key: str | tuple[str, ...]) -> tuple[str, ...]:

@@ -97,6 +97,16 @@ def encode_bound(op: Op, literal: Scalar) -> dict[str, Scalar]:
     return {_RANGE[op]: literal}
 
 
+def encode_day_bound(op: Op, literal: Scalar) -> dict[str, Scalar]:
+    """The same for a key that holds dates, each of which is its first moment to the engine.
+
+    A date comes before the timestamps that start with it, also before its first moment.
+    """
+    if isinstance(literal, str) and is_timestamp(literal):
+        return {"gt" if op in (Op.GT, Op.GTE) else "lte": literal}
+    return {_RANGE[op]: literal}
+
+
 def is_date(text: str) -> bool:
     """Whether a text is a date as filters and documents write it."""
     try:

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
 from vecstore.dialects.base import Dialect
+from vecstore.dialects.declared import (
+    Declaration,
+    DeclaredKey,
+    Path,
+    as_membership,
+    decided,
+    declared_keys,
+    literals_held,
+)
 from vecstore.dialects.qdrant.conditions import (
     ADDRESSABLE,
     Condition,
     encode_bound,
+    encode_day_bound,
     encode_key,
     encode_values,
     is_date,
 )
 from vecstore.dialects.qdrant.floats import DIGITS, REMEDY, keeps_float
-from vecstore.dialects.qdrant.layout import as_path, is_timestamp
+from vecstore.dialects.qdrant.layout import is_timestamp
 from vecstore.errors import ConfigurationError
 from vecstore.filter.convert import (
     ALL_LITERALS,
@@ -26,11 +36,11 @@ from vecstore.filter.convert import (
     KeyRule,
     Refusal,
 )
-from vecstore.filter.normalize import fold_empty_list
-from vecstore.filter.tree import NULL_TESTS, ORDERINGS, Expression, Op
+from vecstore.filter.tree import ORDERINGS, Expression, Op
 from vecstore.filter.values import Kind, Scalar
-from vecstore.frozen import frozen
+from vecstore.frozen import field, frozen
 
+_ORDERED_TEXTS: Final = frozenset({"datetime", "date"})
 _BRANCHES: Final = frozenset({"must", "should", "must_not"})
 _QUOTES: Final = Refusal(
     "its filters have no way to name a key that is empty or holds a double quote or a backslash",
@@ -38,7 +48,12 @@ _QUOTES: Final = Refusal(
 )
 _TEXT_ORDER: Final = Refusal(
     "it orders numbers and timestamps, not texts",
-    "store a number to order by; where the key holds timestamps, declare it: datetimes={...}",
+    "store a number to order by; where the key holds timestamps, dates, or a few texts that are "
+    "known, declare it: schema=Schema({'key': datetime})",
+)
+_MOMENTS: Final = Refusal(
+    "a key declared a datetime or a date is ordered by timestamps and dates only",
+    "write TIMESTAMP '2024-01-31T12:00:00Z' or DATE '2024-01-31'",
 )
 
 _CAPABILITIES = Capabilities(
@@ -61,12 +76,12 @@ class Qdrant(Dialect[Condition]):
     Args:
         prefix: Where the metadata stands in the payload: ``""`` for the payload itself, one key, or
             a tuple of keys for a path. Our own store and LangChain's have it under ``"metadata"``.
-        datetimes: Keys that hold timestamps or nothing, and can therefore be ordered as such: a
-            key as in a filter (``"author.born"``), or a tuple of names. Stores refuse other
-            values there; whoever only compiles vouches for the data.
+        schema: What the keys hold, a :class:`~vecstore.Schema`: those that hold timestamps, dates,
+            or a few texts that are known, can be ordered. Stores refuse other values there; whoever
+            only compiles vouches for the data.
 
     Raises:
-        ConfigurationError: For a prefix or key that Qdrant cannot address.
+        ConfigurationError: For a prefix that Qdrant cannot address.
 
     Example:
         >>> Qdrant().compile("country == 'BG' AND city != 'Sofia'").query
@@ -75,62 +90,57 @@ class Qdrant(Dialect[Condition]):
     """
 
     name: ClassVar[str] = "qdrant"
+    former_options: ClassVar[Mapping[str, str]] = {
+        "datetimes": "a schema says which keys hold timestamps; write "
+        "schema=Schema({'created': datetime}, others='allow')"
+    }
 
     prefix: str | tuple[str, ...] = ""
-    datetimes: Collection[str | tuple[str, ...]] = frozenset()
+    schema: Declaration | None = None
+    _declared: dict[Path, DeclaredKey] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if isinstance(self.datetimes, str):
-            raise ConfigurationError(
-                f"datetimes is a set of keys; write datetimes={{{self.datetimes!r}}}"
-            )
         try:
-            paths = frozenset([as_path(key) for key in self.datetimes])
             own = (self.prefix,) if isinstance(self.prefix, str) else tuple(self.prefix)
             prefix = own if self.prefix else ()
         except TypeError:
-            raise ConfigurationError(
-                "prefix is a key, datetimes a set of keys; a key is its name, or a tuple of names "
-                "for a path"
-            ) from None
-        object.__setattr__(self, "datetimes", paths)
+            raise ConfigurationError("prefix is a key, or a tuple of names for a path") from None
         object.__setattr__(self, "prefix", prefix)
-        for path in (prefix, *[path or ("",) for path in paths]):
-            for name in path:
-                if not isinstance(name, str) or not ADDRESSABLE.fullmatch(name):
-                    raise ConfigurationError(f"qdrant has no key {name!r}: {_QUOTES.reason}")
+        object.__setattr__(self, "_declared", declared_keys(self.schema))
+        for name in prefix:
+            if not isinstance(name, str) or not ADDRESSABLE.fullmatch(name):
+                raise ConfigurationError(f"qdrant has no key {name!r}: {_QUOTES.reason}")
 
     @property
     def capabilities(self) -> Capabilities:
-        """All but the ordering of texts."""
+        """All but the ordering of texts that are not declared."""
         return _CAPABILITIES
 
     @property
     def folds(self) -> bool:
-        return bool(self.datetimes)
+        return bool(self._declared)
 
     def fold(self, atom: Expression) -> bool | None:
-        """A declared key holds no numbers: to a datetime index, 5 would be a moment of 1970."""
-        if atom.key.path in self.datetimes and atom.op not in NULL_TESTS:
-            if not any(isinstance(literal, str) for literal in atom.value.items):
-                return atom.op in (Op.NE, Op.NIN)
-        return fold_empty_list(atom)
+        """Decide what the declaration of a key makes impossible.
+
+        To a datetime index, the number 5 would be a moment of 1970.
+        """
+        return decided(self._declared.get(atom.key.path), atom)
 
     def kinds(self, atom: Expression) -> frozenset[Kind] | None:
-        if atom.op in ORDERINGS and atom.key.path in self.datetimes:
-            return ALL_LITERALS[atom.op]
+        if atom.op in ORDERINGS:
+            declared = self._declared.get(atom.key.path)
+            if declared is not None and (declared.choices or declared.kind in _ORDERED_TEXTS):
+                return ALL_LITERALS[atom.op]
         return _CAPABILITIES.literals.get(atom.op)
 
     def check(self, atom: Expression) -> None:
         if atom.op not in ORDERINGS or atom.value.kind is not Kind.STRING:
             return
-        text = str(atom.value.value)
-        if not (is_timestamp(text) or is_date(text)):
-            raise self.refuse(
-                atom,
-                "a key declared a datetime is ordered by timestamps and dates only",
-                "write TIMESTAMP '2024-01-31T12:00:00Z' or DATE '2024-01-31'",
-            )
+        text, declared = str(atom.value.value), self._declared.get(atom.key.path)
+        if declared is None or declared.choices is None:
+            if not (is_timestamp(text) or is_date(text)):
+                raise self.refuse(atom, _MOMENTS.reason, _MOMENTS.remedy)
 
     def all_of(self, parts: list[Condition]) -> Condition:
         """One ``must`` and one ``must_not``; what has a ``should`` stays a filter of its own."""
@@ -153,15 +163,18 @@ class Qdrant(Dialect[Condition]):
 
         The path ``key[]`` yields the elements of a list and nothing else.
         """
+        declared = self._declared.get(atom.key.path)
+        literal = atom.value.items[0]
+        if declared is not None and declared.choices and isinstance(literal, str):
+            return self.member(as_membership(declared, atom))
         key = self._key(atom)
-        bound = encode_bound(atom.op, atom.value.items[0])
+        encode = encode_day_bound if _kind(declared) == "date" else encode_bound
+        bound = encode(atom.op, literal)
         return {"must": [{"key": key, "range": bound}, {"is_empty": {"key": f"{key}[]"}}]}
 
     def member(self, atom: Expression) -> Condition:
         """Some literal equals the value, or an element of the list that is the value."""
-        literals: Sequence[Scalar] = atom.value.items
-        if atom.key.path in self.datetimes:
-            literals = [literal for literal in literals if isinstance(literal, str)]
+        literals = literals_held(self._declared.get(atom.key.path), atom)
         conditions = self.values(self._key(atom), literals)
         if atom.op in (Op.NE, Op.NIN):
             return {"must_not": conditions}
@@ -188,3 +201,7 @@ class Qdrant(Dialect[Condition]):
 
     def _key(self, atom: Expression) -> str:
         return encode_key((*self.prefix, *atom.key.path))
+
+
+def _kind(declared: DeclaredKey | None) -> str:
+    return "" if declared is None else declared.kind

@@ -160,36 +160,3 @@ def is_timestamp(value: Any) -> bool:
         return to_scalar(datetime.strptime(value, _TIMESTAMP)) == value
     except ValueError:
         return False
-
-
-def check_datetimes(
-    metadata: Mapping[str, Any],
-    datetimes: Iterable[str | tuple[str, ...]],
-    document_id: str | None = None,
-) -> None:
-    """Hold a document to the keys that are declared datetimes: a timestamp, or absent.
-
-    Raises:
-        DocumentError: Naming the document and the key.
-
-    Example:
-        >>> check_datetimes({"created": "yesterday"}, ["created"], "a")
-        Traceback (most recent call last):
-        ...
-        vecstore.errors.DocumentError: document 'a': the key created is declared a datetime, ...
-    """
-    for declared in datetimes:
-        path = as_path(declared)
-        value: Any = metadata
-        for segment in path:
-            value = value.get(segment) if isinstance(value, Mapping) else None
-        if value is None or value == [] or is_timestamp(value):
-            continue
-        key = key_text(path)
-        shown = "" if document_id is None else f"document {document_id!r}: "
-        raise DocumentError(
-            f"{shown}the key {key} is declared a datetime, and its value is none; store a "
-            "datetime object there, or take the key out of datetimes",
-            document_id=document_id,
-            key=key,
-        )

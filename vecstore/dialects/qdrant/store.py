@@ -10,8 +10,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 from urllib.parse import urlsplit
 
+from vecstore.dialects.declared import declared_keys
 from vecstore.dialects.qdrant.client import Calls
 from vecstore.dialects.qdrant.collection import (
+    MOMENTS,
     UNNAMED,
     CollectionPlan,
     IndexType,
@@ -26,8 +28,6 @@ from vecstore.dialects.qdrant.layout import (
     MIN_INTEGER,
     OWN,
     PayloadLayout,
-    as_path,
-    check_datetimes,
 )
 from vecstore.dialects.qdrant.local import LocalQdrant
 from vecstore.dialects.qdrant.points import Points, as_model
@@ -79,10 +79,9 @@ class QdrantStore(CollectionStore):
         vector_name: Name of the vector in a collection that has several.
         layout: Where id, text and metadata stand in payloads that others wrote; see
             :class:`~vecstore.dialects.qdrant.layout.PayloadLayout`.
-        datetimes: Keys that hold datetimes or nothing: a contract that ``add`` enforces, in return
-            for which they can be ordered.
-        indexes: Payload indexes to make, as ``{"country": "keyword", "year": "float"}``. Numbers
-            are indexed as float: an integer index would not find 1.5.
+        indexes: Payload indexes to make, as ``{"country": "keyword", "year": "float"}``, or the
+            keys alone where ``schema`` says what they hold. Numbers are indexed as float: an
+            integer index would not find 1.5.
         exact: Compare with every point instead of asking the vector index.
         round_floats: Round floats that a server would not give back exactly to 15 significant
             digits, instead of refusing them. Local mode keeps every float.
@@ -136,12 +135,17 @@ class QdrantStore(CollectionStore):
         batching: BatchingStrategy | None = None,
         vector_name: str | None = None,
         layout: PayloadLayout = OWN,
-        datetimes: Collection[str | tuple[str, ...]] = (),
-        indexes: Mapping[str | tuple[str, ...], IndexType] | None = None,
+        indexes: Mapping[str | tuple[str, ...], IndexType]
+        | Collection[str | tuple[str, ...]]
+        | None = None,
         exact: bool = False,
         round_floats: bool = False,
         **common: Unpack[CommonOptions],
     ) -> None:
+        if "datetimes" in common:
+            raise ConfigurationError(
+                f"there is no option datetimes any more: {Qdrant.former_options['datetimes']}"
+            )
         if not isinstance(collection, str) or not collection:
             raise ConfigurationError(f"a collection has a name, not {collection!r}")
         flags = {"exact": exact, "round_floats": round_floats, "create": create or False}
@@ -167,8 +171,7 @@ class QdrantStore(CollectionStore):
             id_charset="any" if layout.id else "uuid_or_number",
         )
         super().__init__(embedder, metric=metric, dimension=dimension, batching=batching, **common)
-        self._dialect = Qdrant(prefix=layout.metadata, datetimes=datetimes)
-        self._datetimes = [as_path(key) for key in self._dialect.datetimes]
+        self._dialect = Qdrant(prefix=layout.metadata, schema=self.schema)
         self._collection = collection
         self._layout = layout
         self._reserved = layout.reserved
@@ -181,7 +184,11 @@ class QdrantStore(CollectionStore):
             vector_name=vector_name,
             layout=layout,
             indexes=read_indexes(indexes or {}, self._dialect),
-            datetimes=[payload_path(self._dialect, path) for path in self._datetimes],
+            moments=[
+                payload_path(self._dialect, path)
+                for path, declared in declared_keys(self.schema).items()
+                if declared.kind in MOMENTS
+            ],
         )
         address: dict[str, Any] = {
             "url": url,
@@ -205,7 +212,7 @@ class QdrantStore(CollectionStore):
         )
         self._create = self._call.local if create is None else create
         if self._call.local:
-            self._dialect = LocalQdrant(prefix=layout.metadata, datetimes=datetimes)
+            self._dialect = LocalQdrant(prefix=layout.metadata, schema=self.schema)
             # One process has the engine, and one lock orders its threads.
             self.capabilities = replace(
                 self.capabilities,
@@ -273,7 +280,6 @@ class QdrantStore(CollectionStore):
 
     def _storable(self, metadata: dict[str, Any], document_id: str | None) -> dict[str, Any]:
         """The metadata as it will be stored; what the engine would change is refused."""
-        check_datetimes(metadata, self._datetimes, document_id)
         if self._call.local:
             return metadata
         if self._round_floats:

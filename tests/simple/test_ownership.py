@@ -356,7 +356,7 @@ def test_a_file_that_is_being_written_stays(tmp_path: Path) -> None:
     store = SimpleVectorStore()
     store.add([document("a")])
     writing = locks.temporary_file(str(path))
-    dead = tmp_path / f".kb.json.1-{locks._host_mark()}-00000000.tmp"
+    dead = tmp_path / f".kb.json.1-{locks.host_mark()}-00000000.tmp"
     far = tmp_path / ".kb.json.1-01234567-00000000.tmp"
     old = tmp_path / ".kb.json.1-01234567-00000001.tmp"
     unmarked = tmp_path / ".kb.json.1-00000002.tmp"
@@ -416,7 +416,7 @@ def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     path = tmp_path / "kb.json"
     monkeypatch.setattr(fcntl, "flock", none)
-    left = tmp_path / f".kb.json.1-{locks._host_mark()}-00000000.tmp"
+    left = tmp_path / f".kb.json.1-{locks.host_mark()}-00000000.tmp"
     left.write_text("")
     with pytest.warns(RuntimeWarning, match="no locks"):
         store = open_store(f"memory:{path}")

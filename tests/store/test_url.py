@@ -132,12 +132,14 @@ def test_a_password_that_was_not_encoded_is_never_shown(
 def test_each_place_names_the_options_that_it_takes() -> None:
     with pytest.raises(ConfigurationError) as behind:
         open_store("memory:?nothing_like_it=1")
-    assert str(behind.value).endswith("behind the ? memory takes: metric, dimension, quantize")
+    assert str(behind.value).endswith(
+        "behind the ? memory takes: metric, dimension, quantize, sidecar"
+    )
     with pytest.raises(TypeError) as keyword:
         open_store("memory:", nothing_like_it=1)
     assert str(keyword.value).endswith(
-        "by keyword it takes: metric, dimension, batching, quantize, embedder, async_threads, "
-        "observers, observe_content, max_cost, schema"
+        "by keyword it takes: metric, dimension, batching, quantize, sidecar, embedder, "
+        "async_threads, observers, observe_content, max_cost, schema"
     )
     for name in ("batching", "embedder", "async_threads", "observers", "observe_content"):
         with pytest.raises(ConfigurationError, match=rf"given by keyword: .*{name}=\.\.\."):

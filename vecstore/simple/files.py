@@ -11,7 +11,15 @@ from functools import partial
 from typing import Any, Protocol
 
 from vecstore.errors import StoreFileError
-from vecstore.simple.locks import COPY, FileOwner, not_owned, remove_left_over, temporary_file
+from vecstore.simple.locks import (
+    COPY,
+    FileOwner,
+    LockedFile,
+    not_owned,
+    remove_left_over,
+    temporary_file,
+)
+from vecstore.simple.sidecar import Sidecar, named_in, remove_unnamed
 
 
 class Readable(Protocol):
@@ -66,20 +74,26 @@ def as_bytes(data: Any) -> bytes:
         raise StoreFileError("the text holds a lone surrogate; it is not a saved store") from None
 
 
-def write_target(target: Target, pieces: Iterable[bytes], owner: FileOwner | None = None) -> None:
+def write_target(
+    target: Target,
+    pieces: Iterable[bytes],
+    owner: FileOwner | None = None,
+    sidecar: Sidecar | None = None,
+) -> None:
     """Write pieces one after the other; a path changes at the end, in one step.
 
     Args:
         target: A path, or a file that is open for writing.
         pieces: What to write.
         owner: The right to write a file, of the store that saves.
+        sidecar: A file beside the path that has to be there before it.
 
     Raises:
         StoreFileError: If that fails, or the path belongs to another store that is open; a file
             that was at the path is still there, unchanged.
     """
     if isinstance(target, str | os.PathLike):
-        _replace_file(os.fspath(target), pieces, owner)
+        _replace_file(os.fspath(target), pieces, owner, sidecar)
         return
     if not hasattr(target, "write"):
         raise TypeError(f"a path or an open file is needed, not {type(target).__name__}")
@@ -106,47 +120,82 @@ def check_writable(path: str) -> None:
         raise StoreFileError(f"{error}; {COPY}") from None
 
 
-def _replace_file(path: str, pieces: Iterable[bytes], owner: FileOwner | None) -> None:
+def _replace_file(
+    path: str, pieces: Iterable[bytes], owner: FileOwner | None, sidecar: Sidecar | None
+) -> None:
     """Write a new file beside the old one, see it to the disk, and put it in its place.
 
     Whoever reads the path meanwhile, and whoever reads it after the process or the machine died
     on the way, finds the old file or the new one, whole. A link is followed, not replaced.
     """
     target = os.path.realpath(path)
+    folder = os.path.dirname(target)
     free = nullcontext if owner is not None and owner.owns(target) else partial(not_owned, target)
     with free():
         before = _status_of(target, path)
     remove_left_over(target)
+    beside: LockedFile | None = None
+    place = None
+    try:
+        if sidecar is not None:
+            beside = _written(target, path, sidecar.pieces, before)
+            place = os.path.join(folder, sidecar.name)
+            os.replace(beside.path, place)
+            beside.path = place
+            _sync_folder(folder)
+        new = _written(target, path, pieces, before)
+        try:
+            with free():
+                last = named_in(target)
+                os.replace(new.path, target)
+            place = None
+        except BaseException:
+            _remove(new.path)
+            raise
+        finally:
+            new.close()
+    except OSError as error:
+        raise _not_written(path, error, path, "; what was there before is unchanged") from error
+    finally:
+        if beside is not None:
+            if place is not None:
+                _remove(beside.path)
+            beside.close()
+    _sync_folder(folder)
+    remove_unnamed(target, last)
+
+
+def _written(
+    target: str, path: str, pieces: Iterable[bytes | memoryview], before: os.stat_result | None
+) -> LockedFile:
+    """A new file beside ``target``, whole and on the disk, still locked."""
     try:
         temporary = temporary_file(target)
     except OSError as error:
-        folder = os.path.dirname(target)
-        raise StoreFileError(f"{path!r} cannot be written: {_reason(error, folder)}") from error
+        raise _not_written(path, error, os.path.dirname(target)) from error
     try:
-        try:
-            descriptor = temporary.descriptor
-            if before is not None:
-                _take_over(descriptor, before)
-            for piece in pieces:
-                _write_all(descriptor, piece)
-            os.fsync(descriptor)
-            with free():
-                os.replace(temporary.path, target)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(temporary.path)
-            raise
-        finally:
-            temporary.close()
-    except OSError as error:
-        raise StoreFileError(
-            f"{path!r} cannot be written: {_reason(error, path)}; what was there before is "
-            "unchanged"
-        ) from error
-    _sync_folder(os.path.dirname(target))
+        if before is not None:
+            _take_over(temporary.descriptor, before)
+        for piece in pieces:
+            _write_all(temporary.descriptor, piece)
+        os.fsync(temporary.descriptor)
+    except BaseException:
+        _remove(temporary.path)
+        temporary.close()
+        raise
+    return temporary
 
 
-def _write_all(descriptor: int, piece: bytes) -> None:
+def _remove(path: str) -> None:
+    with suppress(OSError):
+        os.unlink(path)
+
+
+def _not_written(path: str, error: OSError, place: str, rest: str = "") -> StoreFileError:
+    return StoreFileError(f"{path!r} cannot be written: {_reason(error, place)}{rest}")
+
+
+def _write_all(descriptor: int, piece: bytes | memoryview) -> None:
     rest = memoryview(piece)
     while rest:
         rest = rest[os.write(descriptor, rest) :]

@@ -55,7 +55,7 @@ _forking = threading.RLock()
 """Held while a file is opened and noted, and while a child is forked."""
 
 
-class _InUseElsewhere(Exception):
+class InUseElsewhere(Exception):
     """Somebody else holds the lock."""
 
 
@@ -73,7 +73,7 @@ class LockedFile:
         locked: False where the file system has no locks.
 
     Raises:
-        _InUseElsewhere: If somebody else has it locked.
+        InUseElsewhere: If somebody else has it locked.
         OSError: If it cannot be opened.
     """
 
@@ -148,7 +148,7 @@ class FileOwner:
         while self._lock is None:
             try:
                 lock = _opened(place)
-            except _InUseElsewhere:
+            except InUseElsewhere:
                 if time.monotonic() < give_up:
                     # Somebody who only saves to the path has it for a moment.
                     time.sleep(_PATIENCE / 10)
@@ -201,7 +201,7 @@ def not_owned(path: str) -> Iterator[None]:
     lock: LockedFile | None = None
     try:
         lock = LockedFile(_beside(path, ".lock"), os.O_RDONLY, shared=True)
-    except _InUseElsewhere:
+    except InUseElsewhere:
         raise in_use(path) from None
     except OSError:
         pass  # no owner has left such a file, or it is none of ours
@@ -228,10 +228,10 @@ def temporary_file(target: str) -> LockedFile:
     """
     while True:
         # Two writers, even two threads of one process, never share a temporary file.
-        name = f".{process.pid}-{_host_mark()}-{os.urandom(4).hex()}.tmp"
+        name = f".{process.pid}-{host_mark()}-{os.urandom(4).hex()}.tmp"
         try:
             file = LockedFile(_beside(target, name), os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-        except _InUseElsewhere:  # by somebody who looks for what dead writers left behind
+        except InUseElsewhere:  # by somebody who looks for what dead writers left behind
             continue
         if file.is_in_place():
             return file
@@ -251,10 +251,10 @@ def remove_left_over(target: str) -> None:
         for entry in entries:
             match = pattern.fullmatch(entry.name)
             if match is not None:
-                with suppress(OSError, _InUseElsewhere):
-                    _remove_if_dead(entry.path, here=match[1] == _host_mark())
+                with suppress(OSError, InUseElsewhere):
+                    _remove_if_dead(entry.path, here=match[1] == host_mark())
     lock = _beside(target, ".lock")
-    with suppress(OSError, _InUseElsewhere):
+    with suppress(OSError, InUseElsewhere):
         _remove_if_dead(lock, here=_read_owner(lock)[1] == _host())
 
 
@@ -295,18 +295,23 @@ def _locked(descriptor: int, shared: bool) -> bool:
         if error.errno in _NO_LOCKS:
             return False
         if error.errno in (errno.EACCES, errno.EAGAIN, errno.EDEADLK):
-            raise _InUseElsewhere from None
+            raise InUseElsewhere from None
         raise
     return True
 
 
 def _beside(target: str, ending: str) -> str:
     """A hidden name in the folder of a file, made from the file's own."""
-    folder, base = os.path.split(target)
+    return os.path.join(os.path.dirname(target), f".{short_name(target)}{ending}")
+
+
+def short_name(target: str) -> str:
+    """The name of a file, or what stands for one that nothing can be added to."""
+    base = os.path.basename(target)
     encoded = os.fsencode(base)
     if len(encoded) > 180:  # names end at 255 bytes
-        base = hashlib.sha256(encoded).hexdigest()[:32]
-    return os.path.join(folder, f".{base}{ending}")
+        return hashlib.sha256(encoded).hexdigest()[:32]
+    return base
 
 
 def _holder(target: str) -> str:
@@ -334,7 +339,8 @@ def _host() -> str:
     return "".join(socket.gethostname().split()) or "localhost"
 
 
-def _host_mark() -> str:
+def host_mark() -> str:
+    """Eight digits that stand for this machine."""
     return hashlib.sha256(_host().encode()).hexdigest()[:8]
 
 

@@ -8,7 +8,9 @@
     ],"vectors":"..."}
 
 ``vectors`` is the matrix of float32, little-endian, row after row, in base64. It stands last, so
-that whoever only wants the documents can stop reading there.
+that whoever only wants the documents can stop reading there. In version 2 it names the file beside
+this one that holds the matrix instead: ``{"file":"kb.json.<20 digits>.npy"}``
+(:mod:`vecstore.simple.sidecar`).
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ import numpy as np
 from vecstore.document import checked_id, checked_metadata, checked_text, shown_id
 from vecstore.errors import DocumentError, StoreFileError
 from vecstore.filter.values import MAX_METADATA_DEPTH, UnusableValue, check_segment
+from vecstore.simple import sidecar
 from vecstore.simple.files import Source, read_source
 from vecstore.simple.table import Snapshot
 from vecstore.store.capabilities import METRICS, Metric
@@ -39,10 +42,11 @@ except ImportError:
 
 FORMAT = "vecstore-simple"
 VERSION = 1
+WITH_SIDECAR = 2
+"""The version of files whose vectors are in another one."""
 
 _FIELDS = ("format", "version", "metric", "dimension", "count", "documents", "vectors")
 _DOCUMENT_FIELDS = {"id", "text", "metadata"}
-_LITTLE_ENDIAN = np.dtype("<f4")
 _ROWS_A_PIECE = 1_000
 _BYTES_A_PIECE = 3 * 256 * 1024
 _BLANKS = b" \t\r\n"
@@ -68,6 +72,7 @@ class Contents:
         texts: Their texts.
         metadata: Their metadata, normalised.
         vectors: Their vectors, one a row.
+        sidecar: The file that the vectors were in, if they had one of their own.
     """
 
     metric: Metric | None
@@ -76,13 +81,19 @@ class Contents:
     texts: list[str]
     metadata: list[dict[str, Any]]
     vectors: Matrix
+    sidecar: str | None = None
 
 
-def encoded(snapshot: Snapshot) -> Iterator[bytes]:
-    """The file's bytes, piece by piece."""
+def encoded(snapshot: Snapshot, beside: str | None = None) -> Iterator[bytes]:
+    """The file's bytes, piece by piece.
+
+    Args:
+        snapshot: What to write.
+        beside: Name of the sidecar that holds the vectors; None to write them as well.
+    """
     header = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSION if beside is None else WITH_SIDECAR,
         "metric": snapshot.metric,
         "dimension": snapshot.dimension,
         "count": snapshot.live,
@@ -99,7 +110,10 @@ def encoded(snapshot: Snapshot) -> Iterator[bytes]:
             for row in rows[start : start + _ROWS_A_PIECE].tolist()
         ]
         yield (b",\n" if start else b"\n") + _lines(documents, encode)
-    yield b'\n],"vectors":"'
+    if beside is not None:
+        yield sidecar.BEGIN + beside.encode() + sidecar.END
+        return
+    yield _VECTORS
     # A multiple of 3 rows is a multiple of 3 bytes, so that the pieces of base64 fit together.
     step = 3 * max(1, _BYTES_A_PIECE // (3 * 4 * max(1, snapshot.matrix.shape[1])))
     for start in range(0, len(rows), step):
@@ -107,8 +121,10 @@ def encoded(snapshot: Snapshot) -> Iterator[bytes]:
             piece = snapshot.matrix[start : min(start + step, len(rows))]
         else:
             piece = snapshot.matrix[rows[start : start + step]]
-        yield binascii.b2a_base64(piece.astype(_LITTLE_ENDIAN, copy=False).data, newline=False)
-    yield b'"}\n'
+        yield binascii.b2a_base64(
+            piece.astype(sidecar.LITTLE_ENDIAN, copy=False).data, newline=False
+        )
+    yield _END
 
 
 def _lines(documents: list[dict[str, Any]], encode: Callable[[Any], str]) -> bytes:
@@ -121,31 +137,58 @@ def _lines(documents: list[dict[str, Any]], encode: Callable[[Any], str]) -> byt
     return ",\n".join(map(encode, documents)).encode()
 
 
-def read_contents(source: Source) -> tuple[Contents, str]:
+_RETRIES = 20
+"""So many times a file is read again that was replaced while its sidecar was looked for."""
+
+
+def read_contents(source: Source, *, mapped: bool = False) -> tuple[Contents, str]:
     """Everything in a file, checked, and what to call the file.
 
     A file at a path that is as :func:`encoded` writes it is read piece by piece, so that beside
     what it holds next to no memory is taken. Any other is read whole, which also finds out what is
     wrong with one.
 
+    Args:
+        source: A path, or an open file.
+        mapped: Whether the vectors are to stay in the sidecar.
+
     Raises:
         StoreFileError: Saying what is wrong with it.
     """
-    if isinstance(source, str | os.PathLike) and os.path.isfile(source):
+    if not isinstance(source, str | os.PathLike):
+        data, name = read_source(source)
+        return decoded(data, name), name
+    path = os.fspath(source)
+    tries = 0
+    while True:
+        try:
+            return _read_path(path, mapped)
+        except sidecar.SidecarIsGone as gone:
+            tries += 1
+            # When a file is replaced, its sidecar goes; that of the file there is now may be there.
+            if tries == _RETRIES or sidecar.named_in(path) == gone.name:
+                raise
+
+
+def _read_path(path: str, mapped: bool) -> tuple[Contents, str]:
+    folder = os.path.dirname(os.path.realpath(path))
+    if os.path.isfile(path):
         faults = (OSError, ValueError, RecursionError, StoreFileError)
         # From anything but a regular file the same cannot be read twice.
-        with suppress(*faults), open(source, "rb") as file:
-            return _streamed(file), repr(os.fspath(source))
-    data, name = read_source(source)
-    return decoded(data, name), name
+        with suppress(*faults), open(path, "rb") as file:
+            return _streamed(file, folder, mapped), repr(path)
+    data, name = read_source(path)
+    return decoded(data, name, folder, mapped=mapped), name
 
 
-def decoded(data: bytes, name: str) -> Contents:
+def decoded(data: bytes, name: str, folder: str | None = None, *, mapped: bool = False) -> Contents:
     """Read a file's bytes, ours or Spring AI's, and check all of it.
 
     Args:
         data: The whole file.
         name: What to call it in errors.
+        folder: Where its sidecar is; None for a text that has no place.
+        mapped: Whether the vectors are to stay in the sidecar.
 
     Raises:
         StoreFileError: Saying what is wrong with it.
@@ -162,13 +205,22 @@ def decoded(data: bytes, name: str) -> Contents:
             f"{name} is JSON, but not a saved store: it holds {_kind(content)}, not an object"
         )
     if not isinstance(content.get("format"), str):
+        if mapped:
+            raise _not_mapped(name)
         return _from_spring(content, name)
     if split is not None and content.get("vectors") == "":
         content["vectors"] = memoryview(data)[split[1] : split[2]]
-    return _from_ours(content, name)
+    return _from_ours(content, name, folder, mapped=mapped)
 
 
-def _streamed(file: BinaryIO) -> Contents:
+def _not_mapped(name: str) -> StoreFileError:
+    return StoreFileError(
+        f"{name} holds its vectors itself, where memory cannot be mapped to them: load it without "
+        "mmap, or save it with save(path, sidecar=True) first"
+    )
+
+
+def _streamed(file: BinaryIO, folder: str, mapped: bool) -> Contents:
     """What a file holds that is laid out as :func:`encoded` does it.
 
     Raises:
@@ -182,14 +234,27 @@ def _streamed(file: BinaryIO) -> Contents:
         raise ValueError(name)
     # The rest of what is to be said about a file is said of one without documents.
     count = header["count"]
+    apart = header["version"] == WITH_SIDECAR
+    if apart:
+        header["version"] = VERSION
+    elif mapped:
+        raise _not_mapped(name)
     empty = {**header, "count": 0, "documents": [], "vectors": ""}
     contents = _from_ours(empty, name)
     taken = _Documents(name)
-    rest = _read_documents(file, taken)
+    rest = _read_documents(file, taken, sidecar.BEGIN if apart else _VECTORS)
     dimension = contents.dimension or 0
     if type(count) is not int or count != len(taken.texts) or (count and not dimension):
         raise ValueError(name)
-    vectors = _read_vectors(file, rest, count, dimension)
+    beside = None
+    if apart:
+        rest += file.read(_PIECE)
+        if not rest.endswith(sidecar.END):
+            raise ValueError(name)
+        beside = rest[: -len(sidecar.END)].decode()
+        vectors = sidecar.read_sidecar(folder, beside, count, dimension, mapped=mapped)
+    else:
+        vectors = _read_vectors(file, rest, count, dimension)
     if rows_not_finite(vectors):
         raise ValueError(name)
     return Contents(
@@ -199,11 +264,12 @@ def _streamed(file: BinaryIO) -> Contents:
         texts=taken.texts,
         metadata=taken.metadata,
         vectors=vectors,
+        sidecar=beside,
     )
 
 
-def _read_documents(file: BinaryIO, taken: _Documents) -> bytes:
-    """Read documents to the last; what has been read of the vectors."""
+def _read_documents(file: BinaryIO, taken: _Documents, end_mark: bytes) -> bytes:
+    """Read documents to the last; what has been read of what follows the mark behind them."""
     block = b"\n"
     while True:
         # A line longer than a piece is read in steps that grow with it.
@@ -212,7 +278,7 @@ def _read_documents(file: BinaryIO, taken: _Documents) -> bytes:
             raise ValueError("no vectors")
         block += piece
         # No text of JSON holds a raw end of line: what follows one is the layout's.
-        end = block.find(_VECTORS)
+        end = block.find(end_mark)
         cut = block.rfind(b"\n") if end < 0 else end
         text = block[:cut].strip(_BLANKS)
         if end < 0 and text:
@@ -224,7 +290,7 @@ def _read_documents(file: BinaryIO, taken: _Documents) -> bytes:
         if text:
             taken.read(text)
         if end >= 0:
-            return block[end + len(_VECTORS) :]
+            return block[end + len(end_mark) :]
         block = block[cut:]
 
 
@@ -240,7 +306,7 @@ def _read_vectors(file: BinaryIO, text: bytes, count: int, dimension: int) -> Ma
         text, closing = text[:left], text[left:]
     else:
         closing = b""
-    matrix = np.empty((count, dimension), _LITTLE_ENDIAN)
+    matrix = np.empty((count, dimension), sidecar.LITTLE_ENDIAN)
     held = matrix.reshape(-1).view(np.uint8)
     place = 0
     while text or left > 0:
@@ -303,7 +369,9 @@ def _parsed(data: bytes, name: str) -> Any:
         raise StoreFileError(f"{name} cannot be read: {error}") from None
 
 
-def _from_ours(content: dict[str, Any], name: str) -> Contents:
+def _from_ours(
+    content: dict[str, Any], name: str, folder: str | None = None, *, mapped: bool = False
+) -> Contents:
     if content["format"] != FORMAT:
         raise StoreFileError(
             f"{name} has the format {content['format'][:60]!r}; a saved store has {FORMAT!r}"
@@ -311,10 +379,10 @@ def _from_ours(content: dict[str, Any], name: str) -> Contents:
     version = content.get("version")
     if type(version) is not int or version < 1:
         raise StoreFileError(f"{name} says no version: it holds {_kind(version)} there")
-    if version > VERSION:
+    if version > WITH_SIDECAR:
         raise StoreFileError(
             f"{name} was written by a later vecstore: it has version {version}, and this one reads "
-            f"up to {VERSION}; install a later vecstore-dialects"
+            f"up to {WITH_SIDECAR}; install a later vecstore-dialects"
         )
     for field in _FIELDS:
         if field not in content:
@@ -338,7 +406,18 @@ def _from_ours(content: dict[str, Any], name: str) -> Contents:
     taken = _Documents(name)
     taken.take(documents)
     ids = list(taken.ids)
-    vectors = _vectors(content["vectors"], count, dimension or 0, name)
+    beside = None
+    if version == WITH_SIDECAR:
+        beside = _named_sidecar(content["vectors"], name)
+        if folder is None:
+            raise StoreFileError(
+                f"{name} has its vectors in another file, {beside!r}: load it by its path"
+            )
+        vectors = sidecar.read_sidecar(folder, beside, count, dimension or 0, mapped=mapped)
+    elif mapped:
+        raise _not_mapped(name)
+    else:
+        vectors = _vectors(content["vectors"], count, dimension or 0, name)
     row = first_not_finite(vectors)
     if row is not None:
         raise StoreFileError(
@@ -351,6 +430,15 @@ def _from_ours(content: dict[str, Any], name: str) -> Contents:
         texts=taken.texts,
         metadata=taken.metadata,
         vectors=vectors,
+        sidecar=beside,
+    )
+
+
+def _named_sidecar(value: Any, name: str) -> str:
+    if isinstance(value, dict) and value.keys() == {"file"} and isinstance(value["file"], str):
+        return str(value["file"])
+    raise StoreFileError(
+        f"{name} holds {_kind(value)} in place of the name of the file with its vectors"
     )
 
 
@@ -480,7 +568,7 @@ def _vectors(text: Any, count: int, dimension: int, name: str) -> Matrix:
             f"{name}: {count:,} vectors of {dimension:,} dimensions are {wanted:,} bytes, but "
             f"{len(data):,} are there"
         )
-    vectors = np.frombuffer(data, _LITTLE_ENDIAN).astype(np.float32, copy=False)
+    vectors = np.frombuffer(data, sidecar.LITTLE_ENDIAN).astype(np.float32, copy=False)
     return vectors.reshape(count, dimension)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
+from typing import Any, ClassVar, Self, Unpack
 
 from vecstore import process
 from vecstore.document import Document, stored_document
@@ -26,15 +26,14 @@ from vecstore.simple.locks import FileOwner, remove_left_over
 from vecstore.simple.many import candidates
 from vecstore.simple.persistence import Contents, decoded, encoded, read_contents
 from vecstore.simple.scoring import best, scores
+from vecstore.simple.sidecar import remove_unnamed, sidecar_of
 from vecstore.simple.table import Rows, Snapshot, Table
 from vecstore.store.backend import Batch, Selection, changed, id_outside
 from vecstore.store.base import CommonOptions, VectorStore
 from vecstore.store.capabilities import Metric, StoreCapabilities
 from vecstore.store.operations import Call, CountCall, GetCall, SearchCall
+from vecstore.store.url import StoreURL, flag
 from vecstore.vectors import Matrix, Vector, first_zero
-
-if TYPE_CHECKING:
-    from vecstore.store.url import StoreURL
 
 
 class SimpleVectorStore(VectorStore):
@@ -78,6 +77,7 @@ class SimpleVectorStore(VectorStore):
     _file: str | None = None
     _owner: FileOwner | None = None
     _inherited = False
+    _sidecar = False
 
     name: ClassVar[str] = "memory"
     capabilities: StoreCapabilities = StoreCapabilities(
@@ -133,12 +133,21 @@ class SimpleVectorStore(VectorStore):
         cls, url: StoreURL, *, embedder: EmbedderInput | None = None, **options: Any
     ) -> SimpleVectorStore:
         """Open ``memory:``, or ``memory:`` with a file; see :func:`vecstore.open_store`."""
-        known = {"metric": str, "dimension": int, "batching": None, "quantize": str}
+        known = {
+            "metric": str,
+            "dimension": int,
+            "batching": None,
+            "quantize": str,
+            "sidecar": flag,
+        }
         settings = url.options(known, options)
+        sidecar = settings.pop("sidecar", None)
         path = url.file()
         store = cls(embedder, **settings)
         if path is not None:
-            store._attach(path)
+            store._attach(path, sidecar)
+        elif sidecar is not None:
+            raise ConfigurationError("sidecar is of a file: memory:kb.json?sidecar=true")
         return store
 
     @classmethod
@@ -173,7 +182,7 @@ class SimpleVectorStore(VectorStore):
 
     # --- the file ----------------------------------------------------------------------------
 
-    def save(self, target: Target) -> None:
+    def save(self, target: Target, *, sidecar: bool | None = None) -> None:
         """Write everything to one JSON file, while others may go on reading and writing the store.
 
         A path is replaced in one step, at the end: who reads it finds the old file or the new one,
@@ -182,26 +191,45 @@ class SimpleVectorStore(VectorStore):
 
         Args:
             target: A path, or a file that is open for writing.
+            sidecar: Whether the vectors go into a file of their own beside the path,
+                ``kb.json.<20 digits>.npy``, which is written and read faster and which
+                ``load(mmap=True)`` can map. Both are replaced in one step as well. When left out:
+                as the file is that this store was opened from, for that path; else no.
 
         Raises:
+            ValueError: For a sidecar of an open file, which has no place beside it.
             StoreFileError: If that fails, or if another store is open that was opened from this
                 path by :func:`~vecstore.open_store`; a file that was at the path is unchanged.
         """
         self._check_open()
         snapshot = self._table.snapshot
-        write_target(target, encoded(snapshot), self._owner)
+        path = os.path.realpath(target) if isinstance(target, str | os.PathLike) else None
+        if sidecar and path is None:
+            raise ValueError("a sidecar stands beside a path; pass one in place of the open file")
+        is_own = path is not None and self._owner is not None and self._owner.owns(path)
+        if sidecar is None:
+            sidecar = is_own and self._sidecar
+        self._write(target, snapshot, sidecar)
         self._kept_version = snapshot.version
-        owner = self._owner
-        if owner is not None and isinstance(target, str | os.PathLike):
-            if owner.owns(os.path.realpath(target)):
-                self._saved_version = snapshot.version
+        if is_own:
+            self._saved_version, self._sidecar = snapshot.version, sidecar
 
-    def load(self, source: Source) -> Self:
+    def _write(self, target: Target, snapshot: Snapshot, sidecar: bool) -> None:
+        if not sidecar or not isinstance(target, str | os.PathLike):
+            write_target(target, encoded(snapshot), self._owner)
+            return
+        beside = sidecar_of(os.path.realpath(target), snapshot)
+        write_target(target, encoded(snapshot, beside.name), self._owner, beside)
+
+    def load(self, source: Source, *, mmap: bool = False) -> Self:
         """Put what a file holds in the place of everything in this store.
 
         Args:
             source: A path, or a file that is open for reading: a store that was saved, or a file
                 of Spring AI's SimpleVectorStore.
+            mmap: Leave the vectors in the sidecar of a file that was saved with one: several
+                processes share them, and the system reads what is looked at. The first document
+                that is added copies them into memory.
 
         Returns:
             This store.
@@ -210,7 +238,7 @@ class SimpleVectorStore(VectorStore):
             StoreFileError: Saying what is wrong with the file; the store is unchanged.
         """
         self._check_open()
-        contents, name = read_contents(source)
+        contents, name = read_contents(source, mapped=mmap)
         self._ask("load", self._take, contents, name)
         return self
 
@@ -249,7 +277,7 @@ class SimpleVectorStore(VectorStore):
             contents.vectors,
         )
 
-    def _attach(self, path: str) -> None:
+    def _attach(self, path: str, sidecar: bool | None) -> None:
         """Load a file when it is there, and save to it on ``close()``; no other store may."""
         path = os.path.abspath(path)
         folder = os.path.dirname(path)
@@ -262,8 +290,13 @@ class SimpleVectorStore(VectorStore):
         owner = FileOwner(path)
         try:
             remove_left_over(owner.path)
+            remove_unnamed(owner.path)
             if os.path.exists(path):
-                self.load(path)
+                contents, name = read_contents(path)
+                self._ask("load", self._take, contents, name)
+                self._sidecar = contents.sidecar is not None
+            if sidecar is not None:
+                self._sidecar = sidecar
             self._saved_version = self._kept_version = self._table.snapshot.version
             self._file, self._owner = path, owner
         except BaseException:
@@ -297,7 +330,7 @@ class SimpleVectorStore(VectorStore):
                 )
             return
         if self._saved_version != snapshot.version:
-            write_target(self._file, encoded(snapshot), self._owner)
+            self._write(self._file, snapshot, self._sidecar)
             self._saved_version = snapshot.version
         if self._owner is not None:
             self._owner.release()

@@ -26,13 +26,16 @@ _GRAMMAR = r"""
      | "array_contains" "(" NAME "," text ")"          -> holds
      | "array_contains_any" "(" NAME "," literals ")"  -> holds
      | "json_contains_any" "(" PATH "," literals ")"   -> contains
+     | "json_contains_all" "(" PATH "," "[" "]" ")"    -> lists
      | NAME "in" literals         -> among
 literals: "[" literal ("," literal)* "]"
-?literal: text | number
+?literal: text | number | truth
+truth: TRUTH
 text: STRING
 number: NUMBER
 
 NAME: /[A-Za-z_][A-Za-z0-9_]*/
+TRUTH: "true" | "false"
 SYMBOL: "==" | "<=" | ">=" | "<" | ">"
 NUMBER: /-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?/
 STRING: /"(?:[^"\\\r\n]|\\[^\r\n])*"/
@@ -116,6 +119,9 @@ class _Reader(Transformer):  # type: ignore[type-arg]
     def number(self, children: list[Any]) -> float:
         written = str(children[0])
         return int(written) if written.lstrip("-").isdigit() else float(written)
+
+    def truth(self, children: list[Any]) -> bool:
+        return str(children[0]) == "true"
 
     def literals(self, children: list[Any]) -> list[Any]:
         return children

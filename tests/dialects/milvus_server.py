@@ -82,6 +82,8 @@ def _verdict(node: Node, row: Row, later: bool) -> bool | None:
     _, symbol, literal = node.operands
     if isinstance(literal, str):
         return _COMPARE[symbol](value, literal) if isinstance(value, str) else nowhere
+    if type(literal) is bool:
+        return value is literal if type(value) is bool else nowhere
     assert type(literal) is float or literal in _INT64, "an integer literal is one of 64 bits"
     if type(value) not in (int, float):
         return nowhere

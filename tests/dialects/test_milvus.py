@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from vecstore import (
     F,
     Key,
     Op,
+    Schema,
     UnsupportedFilterError,
     Value,
     compile_filter,
@@ -84,6 +86,57 @@ PLAIN_SPEC: list[tuple[Expression, str]] = [
     (F.k.in_([]), '(metadata["never"] == "a" and metadata["never"] == "b")'),
     (F.k.not_in([]), ""),
 ]
+
+
+DECLARED = Milvus(
+    schema=Schema({"n": int, "s": str, "b": bool, "c": ["x", "y"], "l": list[int]}, others="allow")
+)
+DECLARED_SPEC: list[tuple[Expression, str]] = [
+    (F.n == 1, '(metadata["n"] == 1)'),
+    (F.n > 0, 'metadata["n"] > 0'),
+    (F.n != 1, '(not exists metadata["n"] or not (metadata["n"] == 1))'),
+    (F.n.not_in([1, "x", True]), '(not exists metadata["n"] or not (metadata["n"] == 1))'),
+    (F.n.is_not_null(), 'metadata["n"] >= -1.7976931348623157e+308'),
+    (F.s.is_not_null(), 'metadata["s"] >= ""'),
+    (F.b == True, '(metadata["b"] == true)'),  # noqa: E712
+    (
+        F.b.is_null(),
+        '(not exists metadata["b"] or not (metadata["b"] == true or metadata["b"] == false))',
+    ),
+    (
+        F.c.is_null(),
+        '(not exists metadata["c"] or not (metadata["c"] == "x" or metadata["c"] == "y"))',
+    ),
+    (F.l == 1, '(json_contains_any(metadata["l"], [1.0]))'),
+    (F.l != 1, '(not exists metadata["l"][0] or not (json_contains_any(metadata["l"], [1.0])))'),
+    (F.l.is_null(), 'not exists metadata["l"][0]'),
+    (F.n == "x", '(metadata["never"] == "a" and metadata["never"] == "b")'),
+    (F.l != "x", ""),
+]
+
+
+@pytest.mark.parametrize(("filter", "text"), DECLARED_SPEC, ids=lambda part: str(part)[:60])
+def test_declared_spec(filter: Expression, text: str) -> None:
+    compiled = DECLARED.compile(filter)
+    assert compiled.query == text
+    assert compiled.matches_all is (text == "")
+    assert compiled.matches_nothing is ("never" in text)
+
+
+def test_what_is_absent_is_said_to_one_target() -> None:
+    for text in ("n IS NULL", "NOT s IS NOT NULL"):
+        with pytest.raises(UnsupportedFilterError, match="tells no number or text") as caught:
+            DECLARED.compile(text)
+        assert "target='lite'" in str(caught.value)
+    told = {target: replace(DECLARED, target=target) for target in ("lite", "server")}
+    assert told["lite"].compile("s IS NULL").query == (
+        '(not exists metadata["s"] or not (metadata["s"] like "%"))'
+    )
+    assert told["server"].compile("n IS NULL").query == (
+        '(not exists metadata["n"] or not (metadata["n"] >= -1.7976931348623157e+308))'
+    )
+    with pytest.raises(ConfigurationError, match=r"unknown target '2\.6'; one of lite, server"):
+        Milvus(target="2.6")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("filter", "text"), EXACT_SPEC, ids=lambda part: str(part)[:60])

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
-from tests.dialects.conformance.conformance import WITH_OTHER_OPTIONS, Conformance, Server
+from tests.dialects import milvus_server
+from tests.dialects.conformance.conformance import (
+    DECLARED,
+    OF_THE_SCHEMA,
+    WITH_OTHER_OPTIONS,
+    Conformance,
+    Declared,
+    Server,
+)
 from tests.engines.milvus import MilvusRows
-from tests.engines.rows import Rows
+from tests.engines.rows import Documents, Rows
 from vecstore import Expression, Op
 from vecstore.dialects.milvus import Milvus
 from vecstore.dialects.milvus.layout import tags_of
@@ -75,3 +84,81 @@ class TestMilvusPlain(Conformance):
             (number < edge if upwards else number > edge) or (number == edge and not strict)
             for number in numbers
         )
+
+
+class OfASchema(Declared):
+    """A JSON field alone, with keys that are declared beside others."""
+
+    domain = Domain(integers=INT64)
+
+    def also_refuses(self, atom: Expression) -> bool:
+        if atom.key.path not in DECLARED.keys:
+            return TestMilvusPlain.also_refuses(self, atom)  # type: ignore[arg-type]
+        if atom.op in (Op.ISNULL, Op.ISNOTNULL):
+            return False
+        return any(map(misread, atom.value.items))
+
+
+class TestMilvusOfASchema(OfASchema):
+    dialect = Milvus(schema=DECLARED, target="lite")
+
+    @classmethod
+    def open(cls, server: Server) -> Rows:
+        return MilvusRows(server("milvus_uri"))
+
+
+class TestMilvusOfASchemaForAny(TestMilvusOfASchema):
+    """One text for milvus-lite and servers: whether a text is absent is refused."""
+
+    chosen = ("test_what_is_not_declared_is_refused",)
+    dialect = Milvus(schema=DECLARED)
+
+
+class ServerRules(Rows):
+    """What servers do, by their source: until 2.6.8, or later."""
+
+    name = "Milvus (rules of servers)"
+
+    def __init__(self, *, later: bool) -> None:
+        super().__init__()
+        self._later = later
+        self._rows: dict[str, milvus_server.Row] = {}
+
+    def _refused_by(self) -> tuple[type[Exception], ...]:
+        return ()
+
+    def _load(self, rows: Documents) -> None:
+        self._rows = {name: milvus_server.row(dict(one), []) for name, one in rows.items()}
+
+    def _select(self, query: Any, params: Any) -> set[str]:
+        if not query:
+            return set(self._rows)
+        node = milvus_server.compiled(query)
+        return {
+            name
+            for name, row in self._rows.items()
+            if milvus_server.matches(node, row, three_valued=self._later)
+        }
+
+    def close(self) -> None:
+        self._rows = {}
+
+
+class TestMilvusServersOfASchema(OfASchema):
+    chosen = OF_THE_SCHEMA[1:]
+    trees = 20
+    dialect = Milvus(schema=DECLARED, target="server")
+
+    @classmethod
+    def open(cls, server: Server) -> Rows:
+        return ServerRules(later=False)
+
+
+class TestMilvusLaterServersOfASchema(TestMilvusServersOfASchema):
+    @classmethod
+    def open(cls, server: Server) -> Rows:
+        return ServerRules(later=True)
+
+
+class TestMilvusServersOfASchemaForAny(TestMilvusServersOfASchema):
+    dialect = Milvus(schema=DECLARED)

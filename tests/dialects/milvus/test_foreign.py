@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from vecstore import Document, ForeignRecordWarning
+from vecstore import Document, ForeignRecordWarning, Schema, UnsupportedFilterError
 from vecstore.dialects.milvus.store import MilvusStore
 
 Open = Callable[..., MilvusStore]
@@ -50,6 +50,30 @@ def test_rows_without_a_text_or_metadata_are_documents(client: Any, open_milvus:
     assert store.update_metadata(["b"], set={"n": 2}) == 1
     [found] = store.get(filter="n == 2")
     assert (found.id, found.text, found.metadata) == ("b", "", {"n": 2})
+
+
+def test_a_schema_tells_what_the_keys_of_others_hold(client: Any, open_milvus: Open) -> None:
+    client.insert("others", [row("null", metadata=None), row("empty", metadata={"n": [], "t": []})])
+    client.insert("others", [row("a", metadata={"n": 1, "on": True, "lang": "[]", "t": ["x"]})])
+    client.insert("others", [row("b", metadata={"n": 0, "on": False, "lang": "", "t": ["y"]})])
+    schema = Schema({"n": int, "on": bool, "lang": str, "t": list[str], "free": "any"})
+    store = open_milvus("others", layout="plain", schema=schema)
+    for filter, expected in {
+        "n == 1": "a",
+        "n > 0": "a",
+        "n != 1": "b empty null",
+        "n IS NULL": "empty null",
+        "n IS NOT NULL": "a b",
+        "on == true": "a",
+        "on != true": "b empty null",
+        "lang IS NULL": "empty null",
+        "lang NOT IN ['', 'x']": "a empty null",
+        "t != 'x'": "b empty null",
+        "NOT (t IS NULL OR on == false)": "a",
+    }.items():
+        assert " ".join(sorted(one.id for one in store.scan(filter))) == expected, filter
+    with pytest.raises(UnsupportedFilterError, match="declare what the key holds"):
+        store.count("free != 1")
 
 
 def test_rows_whose_metadata_is_no_object_are_left_out(client: Any, open_milvus: Open) -> None:

@@ -15,8 +15,8 @@ _DEPTH = 40
 _ATOMS = 10_000
 
 _TAGGED = (
-    "write the documents through our own store, with its field of tags: "
-    "Milvus(tags='vecstore_tags')"
+    "declare what the key holds: schema=Schema({'key': str}); or write the documents through our "
+    "own store, with its field of tags: Milvus(tags='vecstore_tags')"
 )
 _PRESENCE: Final = Refusal(
     "without tags, what a negation or a null test says of a missing key, of null and of [] differs "
@@ -26,6 +26,10 @@ _PRESENCE: Final = Refusal(
 _BOOL: Final = Refusal("without tags true and 1 are one to milvus-lite", _TAGGED)
 TRUTH: Final = Refusal(
     "without tags milvus-lite would take true for 1 here, or false for 0", _TAGGED
+)
+ABSENCE: Final = Refusal(
+    "to milvus-lite [] exists, and to servers it does not, which tells no number or text from it",
+    "say which one is asked: Milvus(schema=..., target='lite') or target='server'",
 )
 INDEX: Final = Refusal("without tags the server takes digits in a path for a list's index", _TAGGED)
 PATH: Final = Refusal(

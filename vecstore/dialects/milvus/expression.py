@@ -44,7 +44,9 @@ def encode_number(number: float) -> str:
 
 
 def encode_literal(literal: Scalar) -> str:
-    """A text or a number; bools are asked for through tags alone."""
+    """A text, a number, or a bool, of which only keys that are declared are asked."""
+    if isinstance(literal, bool):
+        return "true" if literal else "false"
     return encode_text(literal) if isinstance(literal, str) else encode_number(literal)
 
 

@@ -78,6 +78,7 @@ class Found:
         unchangeable: Why rows cannot be written again by a store, or None.
         unwritable: Why there can be no new rows of a store, or None.
         others: Whether rows have fields that are not of the layout.
+        nullable: Whether the metadata as a whole may be null.
     """
 
     dimension: int
@@ -88,6 +89,7 @@ class Found:
     unchangeable: str | None
     unwritable: str | None
     others: bool
+    nullable: bool
 
 
 def check_index(index: str | None, *, lite: bool) -> None:
@@ -234,6 +236,7 @@ def look_at_collection(
         unchangeable=(drawn := _drawn(key, layout)),
         unwritable=drawn or _required(fields, layout),
         others=bool(described.get("enable_dynamic_field") or fields.keys() - _known(layout)),
+        nullable=bool(fields[layout.metadata].get("nullable")),
     )
 
 

@@ -161,7 +161,6 @@ class MilvusStore(CollectionStore):
         self._layout = FieldLayout(
             id_field, text_field, metadata_field, vector_field, exact=layout == "exact"
         )
-        self._dialect = Milvus(field=metadata_field, tags=self._layout.tags)
         self._plan = CollectionPlan(
             name=collection,
             layout=self._layout,
@@ -180,6 +179,12 @@ class MilvusStore(CollectionStore):
         self._call = Calls(client, uri, token, database, timeout)
         self._records = Rows(
             call=self._call, collection=collection, layout=self._layout, consistency=consistency
+        )
+        self._dialect = Milvus(
+            field=metadata_field,
+            tags=self._layout.tags,
+            schema=self.schema,
+            target="lite" if self._call.lite else "server",
         )
         self._create = self._call.lite if create is None else create
         planned = index or (_EXACT_INDEX if self._call.lite else None)
@@ -225,6 +230,10 @@ class MilvusStore(CollectionStore):
         load_collection(self._call, self._plan, operation)
         self._dimension = found.dimension
         self._layout = self._records.layout = found.layout
+        if found.nullable and not self._call.lite:
+            # To some servers it is unknown whether a key exists in metadata that is null.
+            dialect = self._dialect
+            self._dialect = Milvus(field=dialect.field, tags=dialect.tags, target=dialect.target)
         self._read_fields = [self._records.fields(False), self._records.fields(True)]
         self.capabilities = replace(
             self.capabilities,

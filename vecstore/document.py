@@ -261,6 +261,21 @@ def settled_metadata(document: Document) -> dict[str, Any]:
     return document._metadata
 
 
+def settled_at_once(documents: Sequence[Document]) -> list[dict[str, Any]] | None:
+    """:func:`settled_metadata` of many documents, of which none needs a look.
+
+    Returns:
+        None where one was read from a store, or its metadata has been in a caller's hands.
+    """
+    states = {document._state for document in documents}
+    if states == {_OWN}:
+        for document in documents:
+            _put(document, "_state", _SHARED)
+    elif states != {_SHARED}:
+        return None
+    return [document._metadata for document in documents]
+
+
 def copy_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
     """A copy of metadata that shares no list and no object with it."""
     return {

@@ -9,15 +9,20 @@ it, and the results are the same.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
-from vecstore.simple.scoring import lower_bound
+from vecstore.simple.scoring import BLOCK
 from vecstore.simple.table import Rows, Snapshot
 from vecstore.vectors import Matrix
 
 _SCORES_AT_ONCE = 16 * 1024 * 1024
 """Scores of a product that are held at a time, in float32."""
+
+_LARGEST = 1e37
+"""No product that float32 holds with certainty is longer."""
 
 _EPSILON = float(np.finfo(np.float32).eps)
 
@@ -46,16 +51,30 @@ def candidates(
     # Of a dot product of length n: |error| <= n * eps * |x| * |y|, for each way of adding up.
     error = 2.0 * queries.shape[1] * _EPSILON
     longest = float(lengths.max(initial=0.0))
+    margins = error * of_queries * (1.0 if snapshot.metric == "cosine" else longest)
     step = max(1, _SCORES_AT_ONCE // count)
     for start in range(0, len(queries), step):
-        part = queries[start : start + step]
-        products = part @ matrix.T
+        part = slice(start, start + step)
+        if not float(of_queries[part].max()) * longest < _LARGEST:
+            yield from [rows] * len(queries[part])  # some product may be infinite
+            continue
+        products = queries[part] @ matrix.T
         if snapshot.metric == "cosine":
             products /= lengths
-        for values, length in zip(products, of_queries[start : start + step], strict=True):
-            margin = error * length * (1.0 if snapshot.metric == "cosine" else longest)
-            if not np.isfinite(margin) or not np.isfinite(values).all():
-                yield rows
-                continue
-            found = np.flatnonzero(values >= lower_bound(values, top_k) - 2.0 * margin)
+        bounds = (_lower_bounds(products, top_k) - 2.0 * margins[part]).astype(np.float32)
+        bounds = np.nextafter(bounds, np.float32(-np.inf))  # whichever way that was rounded
+        which, places = np.divmod(np.flatnonzero(products >= bounds[:, None]), count)
+        ends = np.searchsorted(which, np.arange(len(products) + 1))
+        for first, last in pairwise(ends.tolist()):
+            found = places[first:last]
             yield found if rows is None else rows[found]
+
+
+def _lower_bounds(products: NDArray[np.float32], top_k: int) -> NDArray[np.float32]:
+    """For each row of products a value that at least ``top_k`` of them reach, and few more."""
+    number, count = products.shape
+    blocks = count // BLOCK
+    if blocks <= top_k:
+        return np.partition(products, count - top_k, axis=1)[:, -top_k]
+    whole = products[:, : blocks * BLOCK].reshape(number, blocks, BLOCK)
+    return np.partition(whole.max(axis=2), blocks - top_k, axis=1)[:, -top_k]

@@ -15,7 +15,7 @@ from vecstore.vectors import Matrix, Vector
 Scores = NDArray[Any]
 """float32, or float64 where a vector's length asks for it."""
 
-_BLOCK = 256
+BLOCK = 256
 _CHUNK_BYTES = 384 * 1024
 _MANY = 0.25
 """Of the rows: to gather more of them takes longer than to score them all."""
@@ -82,10 +82,10 @@ def best(values: Scores, top_k: int, id_of: Callable[[int], str]) -> list[int]:
 
 def lower_bound(values: Scores, top_k: int) -> Any:
     """A value that at least ``top_k`` of them reach, and few more."""
-    blocks = len(values) // _BLOCK
+    blocks = len(values) // BLOCK
     if blocks <= top_k:
         return np.partition(values, len(values) - top_k)[-top_k]
-    maxima = values[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
+    maxima = values[: blocks * BLOCK].reshape(blocks, BLOCK).max(axis=1)
     return np.partition(maxima, blocks - top_k)[-top_k]
 
 

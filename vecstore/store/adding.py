@@ -6,11 +6,17 @@ import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any
 
 from vecstore.cancelling import check_stop, current
-from vecstore.document import Document, checked_document, settled_metadata, shown_id
+from vecstore.document import (
+    Document,
+    checked_document,
+    settled_at_once,
+    settled_metadata,
+    shown_id,
+)
 from vecstore.embedding import check_dimension
 from vecstore.errors import (
     ConfigurationError,
@@ -170,8 +176,13 @@ class Adding:
         """Check a window: every document by every check, before one of them stops the call."""
         refusals = self._refusals
         prepared: list[Prepared] = []
-        first = len(self._ids) - len(documents)
+        total = len(documents)
+        first = len(self._ids) - total
         bounded = self._scope is not None or self._schema is not None or self._limits.limited
+        settled = None if bounded else settled_at_once(documents)
+        if settled is not None:
+            prepared = list(map(Prepared, count(first), documents, settled))
+            documents = ()
         for position, document in enumerate(documents, first):
             try:
                 checked = checked_document(document)
@@ -184,7 +195,7 @@ class Adding:
                 prepared.append(item)
         prepared = self._passing(prepared, self._check_by_store)
         prepared = self._check_given(prepared)
-        refusals.settle(len(documents))
+        refusals.settle(total)
         return prepared
 
     def _admit(self, item: Prepared) -> None:
@@ -379,13 +390,11 @@ class Adding:
         Many embedders have no vector for a blank text, or fail on it: that shows before the first
         write, and for all of them at once.
         """
-        given: list[Prepared] = []
+        given = [item for item in prepared if item.document.embedding is not None]
         blank: list[Prepared] = []
         texts: list[Prepared] = []
-        for item in prepared:
-            if item.document.embedding is not None:
-                given.append(item)
-            else:
+        for item in prepared if len(given) < len(prepared) else ():
+            if item.document.embedding is None:
                 (blank if _is_blank(item.text) else texts).append(item)
         if (blank or texts) and self._store._bound_embedder is None:
             raise ConfigurationError(

@@ -31,7 +31,6 @@ BENCHMARKS: dict[str, Callable[[Run], None]] = {
 }
 
 CLOSER_LOOKS = {
-    "in_memory": "memory",
     "pgvector": "pgvector_ingest",
     "qdrant": "qdrant_lists",
     "milvus": "milvus_lists",

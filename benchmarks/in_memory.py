@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import inspect
 import subprocess
 import sys
 import tempfile
@@ -16,11 +15,22 @@ import numpy as np
 
 from benchmarks.data import QUERIES, Data, random_data, real_data
 from benchmarks.harness import Call, Floor, Prepared, Run
-from benchmarks.others import PEERS, Faiss, Haystack, LangChain, LlamaIndex, Peer, filled, missing
+from benchmarks.others import (
+    PEERS,
+    Faiss,
+    Haystack,
+    LangChain,
+    LlamaIndex,
+    Peer,
+    VecstoreInt8,
+    filled,
+    missing,
+)
 from vecstore import SimpleVectorStore
 
 PASS = "one pass over the vectors"
-INT8 = "vecstore int8"
+INT8 = VecstoreInt8.name
+SIDECAR = "vecstore, sidecar"
 PERCENTS = (100, 50, 10, 1, 0.1)
 _SLOW_PEERS = {"langchain-core", "llama-index-core", "haystack-ai"}
 
@@ -32,17 +42,6 @@ def _data(run: Run) -> Iterator[tuple[Data, bool]]:
     yield random_data(run.size(100_000, 10_000), run.size(384, 384, 8)), True
     if missing(("wordllama",), "wordllama") is None:
         yield real_data(60 if run.tiny else None), False
-
-
-def _int8(data: Data) -> SimpleVectorStore | None:
-    if "quantize" not in inspect.signature(SimpleVectorStore).parameters:
-        return None
-    try:
-        store = SimpleVectorStore(quantize="int8")
-        store.add(data.documents())
-    except Exception:
-        return None
-    return store
 
 
 def search(run: Run) -> None:
@@ -77,10 +76,6 @@ def _plain(
     notes: Mapping[str, str],
 ) -> None:
     calls: dict[str, Call] = dict(_searches(data, ready))
-    quantized = _int8(data)
-    if quantized is not None:
-        query = data.query()
-        calls[INT8] = lambda: quantized.search(vector=query(), top_k=4)
     calls[PASS] = lambda: data.vectors.max()
     floors = []
     if len(data) >= 100_000:
@@ -119,7 +114,7 @@ def _filtered(
         "filtered",
         f"nearest 4 of {percent:g} % of {data.title}",
         calls,
-        ours=("vecstore", plain),
+        ours=("vecstore", INT8, plain),
         skipped=skipped,
         notes=notes,
         x=(percent, "% of the documents that the filter keeps"),
@@ -195,6 +190,12 @@ def ingest(run: Run) -> None:
             store.add(documents[start : start + 1_000])
         return store
 
+    def fill_halves() -> None:
+        for half in (documents[: len(documents) // 2], documents[len(documents) // 2 :]):
+            store = SimpleVectorStore()
+            for start in range(0, len(half), 1_000):
+                store.add(half[start : start + 1_000])
+
     def fill_one_by_one() -> Any:
         store = SimpleVectorStore()
         for document in documents:
@@ -202,10 +203,12 @@ def ingest(run: Run) -> None:
         return store
 
     batches, singly = "vecstore, batches of 1,000", "vecstore, one by one"
+    halves = "vecstore, two stores of half of them"
     with tempfile.TemporaryDirectory(prefix="vecstore-bench-") as folder:
         calls: dict[str, Call] = {
             "vecstore": lambda: SimpleVectorStore().add(data.documents()),
             batches: fill_again,
+            halves: fill_halves,
             singly: fill_one_by_one,
             "np.array": lambda: data.vectors.copy(),
         }
@@ -219,13 +222,17 @@ def ingest(run: Run) -> None:
             "ingest",
             f"fill with {data.title}",
             calls,
-            ours=("vecstore", batches, singly),
-            floors=[Floor("a document, from arrays in batches", batches, None, 1.5e-6, False,
-                          len(data))],
+            ours=("vecstore", batches, halves, singly, INT8),
+            floors=[
+                Floor("a document, from arrays in batches", batches, None, 1.5e-6, False,
+                      len(data)),
+                Floor("documents once, to half of them twice", batches, halves, 1.25),
+            ],
             skipped=skipped,
             notes={
                 "vecstore": "documents made as well",
                 batches: "documents made before",
+                halves: "documents made before",
                 singly: "documents made before",
                 "np.array": "a copy of the vectors",
             },
@@ -258,10 +265,16 @@ def persistence(run: Run) -> None:
             save(path)
             savers[name] = lambda: save(path)
             loaders[name] = lambda: load(path)
-            sizes[name] = [float(path.stat().st_size)]
+            files = home.glob(f"{path.name}*")
+            sizes[name] = [float(sum(file.stat().st_size for file in files))]
 
         store = ready["vecstore"].store  # type: ignore[attr-defined]
         add("vecstore", store.save, lambda path: SimpleVectorStore().load(path))
+        add(
+            SIDECAR,
+            lambda path: store.save(path, sidecar=True),
+            lambda path: SimpleVectorStore().load(path, mmap=True),
+        )
         add("np.save", lambda path: _np_save(path, data.vectors), np.load)
         if Faiss.name in ready:
             import faiss
@@ -280,7 +293,11 @@ def persistence(run: Run) -> None:
                 add(kind.name, peer.save, peer.load)  # type: ignore[attr-defined]
             except Exception as error:
                 skipped[kind.name] = f"{type(error).__name__}: {str(error)[:100]}"
-        notes = {"np.save": "vectors only", "faiss flat": "vectors only"}
+        notes = {
+            SIDECAR: "loaded by mmap",
+            "np.save": "vectors only",
+            "faiss flat": "vectors only",
+        }
         document_stores = [name for name in savers if name in _SLOW_PEERS]
         rounds = 3
         for title, calls, bound in (("save", savers, 0.05), ("load", loaders, 0.08)):
@@ -288,6 +305,7 @@ def persistence(run: Run) -> None:
                 "persistence",
                 f"{title} {data.title}",
                 calls,
+                ours=("vecstore", SIDECAR),
                 skipped=skipped,
                 notes=notes,
                 rounds=rounds,
@@ -301,6 +319,7 @@ def persistence(run: Run) -> None:
             f"file of {data.title}",
             "bytes",
             sizes,
+            ours=("vecstore", SIDECAR),
             skipped=skipped,
             notes=notes,
             floors=[Floor(f"file, to {name}", "vecstore", name, 0.3) for name in document_stores],
@@ -322,19 +341,18 @@ def scaling(run: Run) -> None:
     for count in sorted(counts):
         data = random_data(count, run.size(384, 384, 8))
         skipped: dict[str, str] = {}
-        with filled(data, (Faiss,), skipped) as ready, _unhindered():
+        with filled(data, (Faiss, VecstoreInt8), skipped) as ready, _unhindered():
             calls: dict[str, Call] = dict(_searches(data, ready))
-            kept = {10: "vecstore, 10 % kept", 1: "vecstore, 1 % kept"}
-            for percent, name in kept.items():
+            for percent in (10, 1):
                 below = data.kept(percent)
                 for who, call in _searches(data, ready, below).items():
-                    calls[name if who == "vecstore" else f"{who}, {percent} % kept"] = call
+                    calls[f"{who}, {percent} % kept"] = call
             calls[PASS] = lambda data=data: data.vectors.max()
             run.measure(
                 "scaling",
                 f"nearest 4 of {data.title}",
                 calls,
-                ours=("vecstore", *kept.values()),
+                ours=tuple(name for name in calls if name.startswith("vecstore")),
                 floors=_scaling_floors(count),
                 skipped=skipped,
                 x=(count, "documents"),
@@ -351,6 +369,7 @@ def _scaling_floors(count: int) -> list[Floor]:
     floors = [
         Floor(f"search of {at}, to one read pass", "vecstore", PASS, 1.2),
         Floor(f"search of {at}, to faiss flat", "vecstore", Faiss.name, 1.15),
+        Floor(f"search of {at} in int8, to faiss flat", INT8, Faiss.name, 0.55),
     ]
     for percent, bound in ((10, 0.6), (1, 0.08)):
         name = f"vecstore, {percent} % kept"
@@ -434,6 +453,7 @@ def memory(run: Run) -> None:
         f"growth of a process with {count:,} x {dimension}",
         "bytes",
         data_bytes,
+        ours=("vecstore", INT8),
         floors=[Floor("memory, to documents and vectors", "vecstore", BARE, 1.3)],
         skipped=skipped,
         notes={

@@ -50,7 +50,9 @@ def _stops() -> Iterator[int]:
 
 
 HOOKS = (
+    "_begin_add",
     "_add",
+    "_finish_add",
     "_search",
     "_get",
     "_scan",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count, islice
 from typing import TYPE_CHECKING, Any
@@ -95,6 +96,7 @@ class Adding:
         # Ids of documents that were left out when their vectors came.
         self._unembedded: set[str] = set()
         self._done = 0
+        self._begun = False
         self._awaited = current()
 
     def run(self) -> list[str]:
@@ -104,17 +106,39 @@ class Adding:
         try:
             for window in [documents] if whole else _windows(documents):
                 self._add_window(window, whole)
+            self._finish(interrupted=False)
             self._refusals.tell(len(self._ids))
         except VecstoreError as error:
+            self._finish_after(error)
             # A batch that broke off half-way may have told which of its own ids got through.
             stored = dict.fromkeys((*self._stored, *error.stored_ids))
             error.stored_ids = list(stored)
             error.failed_ids = [id for id in self._window if id not in stored]
             raise
         except Exception as error:
+            self._finish_after(error)
             error.add_note(f"{len(self._stored):,} documents had been stored by this add() before")
             raise
+        finally:
+            with suppress(VecstoreError):
+                self._finish(interrupted=True)
         return self._added_ids()
+
+    def _begin(self, count: int) -> None:
+        if not self._begun:
+            self._begun = True
+            self._store._ask("add", self._store._begin_add, count)
+
+    def _finish(self, *, interrupted: bool) -> None:
+        if self._begun:
+            self._begun = False
+            self._store._ask("add", self._store._finish_add, interrupted=interrupted)
+
+    def _finish_after(self, error: Exception) -> None:
+        try:
+            self._finish(interrupted=False)
+        except VecstoreError as further:
+            error.add_note(f"and ending the add failed as well: {further}")
 
     def _added_ids(self) -> list[str]:
         left_out = self._refusals.left_out
@@ -142,6 +166,7 @@ class Adding:
             for part in self._parts(kept, vectors):
                 check_stop()
                 self._check_owned(part)
+                self._begin(len(wanted))
                 self._store._ask_all("add", self._store._add, part)
                 self._note_stored(part.ids)
             self._report(len(batch), total)

@@ -139,6 +139,21 @@ class StoreHooks(ABC):
         """
         return
 
+    def _begin_add(self, count: int) -> None:
+        """Called once before the first batch of an ``add``; by default nothing.
+
+        ``count`` documents come for certain; from an iterator there may be more.
+        """
+        return
+
+    def _finish_add(self, *, interrupted: bool) -> None:
+        """Called once after the last batch of an ``add`` that :meth:`_begin_add` was told of.
+
+        Also where it failed. ``interrupted`` says that a signal or a cancelled await ended it: then
+        is no time for long work.
+        """
+        return
+
     @abstractmethod
     def _add(self, batch: Batch) -> Iterable[str]:
         """Write a batch, in one step where the engine can.

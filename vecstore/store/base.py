@@ -714,6 +714,7 @@ class ScopedStore(VectorStore):
     # The hooks would pass by the scope.
     _add = _search = _search_many = _get = _scan = _delete = _clear = cast(Any, _no_hook)
     _stored_ids = _delete_filtered = _count = _update_metadata = cast(Any, _no_hook)
+    _begin_add = _finish_add = cast(Any, _no_hook)
 
     def __init__(self, parent: VectorStore, scope: ScopeInput) -> None:
         self._parent = parent

@@ -29,8 +29,11 @@ MAX_HALF_INDEXED: Final = 4_000
 LAYOUT_VERSION: Final = 1
 """Of the tables that this version makes, in the table's comment."""
 
+PUT_OFF: Final = "false"
+"""The condition of an index on vectors that holds the place of one that is built later."""
+
 _MAX_NAME_BYTES: Final = 63
-_OPCLASSES: Final[dict[Metric, str]] = {
+OPCLASSES: Final[dict[Metric, str]] = {
     "cosine": "cosine_ops",
     "dot": "ip_ops",
     "euclidean": "l2_ops",
@@ -128,6 +131,8 @@ class TableFacts:
     extension_schema: str = "public"
     nullable: bool = False
     """Whether there may be rows without a vector."""
+    put_off: bool = False
+    """Whether the index on vectors is still to be built; see ``filling.py``."""
     lockable: bool = True
     """Whether rows may be locked before they are changed: that takes the right to update."""
 
@@ -178,10 +183,12 @@ def read_table(cursor: Cursor[Any], spec: TableSpec) -> TableFacts | None:
     if extension is None:
         raise ConfigurationError(MISSING_EXTENSION)
     typmod = found[spec.embedding_column][1]
+    indexed, put_off = _vector_index(cursor, oid, spec)
     return TableFacts(
         dimension=typmod if typmod > 0 else _dimension_of_rows(cursor, spec, extension),
         id_charset=_ID_TYPES[found[spec.id_column][0]],
-        indexed=_vector_index(cursor, oid, spec),
+        indexed=indexed,
+        put_off=put_off,
         metadata_indexed=_is_metadata_indexed(cursor, oid, spec),
         extension_schema=extension,
         nullable=not found[spec.embedding_column][2],
@@ -212,8 +219,17 @@ def find_extension(cursor: Cursor[Any]) -> str | None:
     return str(name)
 
 
-def create_table(cursor: Cursor[Any], spec: TableSpec, dimension: int) -> None:
-    """Make extension, table and indexes where they are missing; two at once do no harm."""
+def create_table(
+    cursor: Cursor[Any], spec: TableSpec, dimension: int, *, put_off: bool = False
+) -> None:
+    """Make extension, table and indexes where they are missing; two at once do no harm.
+
+    Args:
+        cursor: In a transaction.
+        spec: The table.
+        dimension: Of its vectors.
+        put_off: Whether the index on vectors is built once there are rows.
+    """
     from psycopg import sql
 
     spec.check_dimension(dimension)
@@ -257,24 +273,29 @@ def create_table(cursor: Cursor[Any], spec: TableSpec, dimension: int) -> None:
     for _, column in spec.columns:
         _create_index(cursor, spec, column.name, column_index(column))
     if spec.index == "hnsw":
-        create_vector_index(cursor, spec, dimension, extension)
+        create_vector_index(cursor, spec, dimension, extension, put_off=put_off)
 
 
 def create_vector_index(
-    cursor: Cursor[Any], spec: TableSpec, dimension: int, extension: str
+    cursor: Cursor[Any],
+    spec: TableSpec,
+    dimension: int,
+    extension: str,
+    *,
+    put_off: bool = False,
 ) -> None:
-    """Build the index on the vectors."""
+    """Build the index on the vectors, or one over no row that holds its place."""
     from psycopg import sql
 
     assert spec.index is not None
     spec.check_dimension(dimension)
     column: sql.Composable = sql.Identifier(spec.embedding_column)
-    opclass = "vector_" + _OPCLASSES[spec.metric]
+    opclass = "vector_" + OPCLASSES[spec.metric]
     if spec.half(dimension):
         column = sql.SQL("({}::{}({}))").format(
             column, sql.Identifier(extension, "halfvec"), sql.Literal(dimension)
         )
-        opclass = "halfvec_" + _OPCLASSES[spec.metric]
+        opclass = "halfvec_" + OPCLASSES[spec.metric]
     how: sql.Composable = sql.SQL("USING {} ({} {})").format(
         sql.SQL(spec.index), column, sql.Identifier(extension, opclass)
     )
@@ -284,7 +305,10 @@ def create_vector_index(
             for name, value in sorted(spec.index_options.items())
         ]
         how = sql.SQL("{} WITH ({})").format(how, sql.SQL(", ").join(options))
-    _create_index(cursor, spec, "vector", how)
+    if put_off:
+        _create_index(cursor, spec, "vector_later", sql.SQL(f"{{}} WHERE {PUT_OFF}").format(how))
+    else:
+        _create_index(cursor, spec, "vector", how)
 
 
 def _create_index(cursor: Cursor[Any], spec: TableSpec, part: str, how: sql.Composable) -> None:
@@ -421,19 +445,25 @@ def _dimension_of_rows(cursor: Cursor[Any], spec: TableSpec, extension: str) -> 
     return row[0] if row else None
 
 
-def _vector_index(cursor: Cursor[Any], oid: int, spec: TableSpec) -> IndexKind | None:
-    """The kind of index there is for this store's metric."""
+def _vector_index(cursor: Cursor[Any], oid: int, spec: TableSpec) -> tuple[IndexKind | None, bool]:
+    """The kind of index there is for this store's metric, and whether it is still to be built."""
     cursor.execute(
-        "SELECT am.amname, oc.opcname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid "
+        "SELECT am.amname, oc.opcname, coalesce(pg_get_expr(i.indpred, i.indrelid), '') "
+        "FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid "
         "JOIN pg_am am ON am.oid = c.relam JOIN pg_opclass oc ON oc.oid = ANY(i.indclass) "
         "WHERE i.indrelid = %s AND i.indisvalid AND am.amname IN ('hnsw', 'ivfflat')",
         [oid],
     )
-    wanted = "_" + _OPCLASSES[spec.metric]
-    kinds: list[IndexKind] = [
-        kind for kind, opclass in cursor.fetchall() if opclass.endswith(wanted)
+    wanted = "_" + OPCLASSES[spec.metric]
+    found: list[tuple[IndexKind, str]] = [
+        (kind, condition)
+        for kind, opclass, condition in cursor.fetchall()
+        if opclass.endswith(wanted)
     ]
-    return kinds[0] if kinds else None
+    built = [kind for kind, condition in found if condition != PUT_OFF]
+    if built or not found:
+        return (built[0] if built else None), False
+    return found[0][0], True
 
 
 def _is_metadata_indexed(cursor: Cursor[Any], oid: int, spec: TableSpec) -> bool:

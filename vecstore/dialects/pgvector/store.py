@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, Unpack
 
@@ -16,6 +17,14 @@ from vecstore.dialects.pgvector.connection import (
     connection_string,
 )
 from vecstore.dialects.pgvector.dialect import Pgvector
+from vecstore.dialects.pgvector.filling import (
+    FILLED_FROM,
+    Filling,
+    UnbuiltIndexWarning,
+    build,
+    put_off,
+    take_away,
+)
 from vecstore.dialects.pgvector.layout import encode_json
 from vecstore.dialects.pgvector.rows import WireVector, documents_of, rows_to_wire, vector_text
 from vecstore.dialects.pgvector.schema import (
@@ -31,9 +40,11 @@ from vecstore.dialects.pgvector.statements import MOST_ROWS, Statements
 from vecstore.document import Document, shown_id
 from vecstore.embedding import BatchingStrategy, EmbedderInput, check_dimension
 from vecstore.errors import (
+    BackendError,
     ConfigurationError,
     DocumentError,
     SchemaMismatchError,
+    StoreClosedError,
 )
 from vecstore.filter.convert import Compiled
 from vecstore.filter.text import key_text
@@ -82,7 +93,8 @@ class PgvectorStore(VectorStore):
         create: Make extension, table and indexes when the table is missing. Searches never do.
         embedder: See :class:`~vecstore.VectorStore`, as for ``metric``, ``dimension`` and
             ``batching``.
-        index: ``"hnsw"``, ``"ivfflat"`` or None. HNSW is built with the table, IVFFlat by
+        index: ``"hnsw"``, ``"ivfflat"`` or None. HNSW is made with the table, and built at the
+            end of an ``add`` that fills it; see :meth:`bulk_load`. IVFFlat is built by
             :meth:`build_index` once there are rows to learn from. Beyond 2,000 dimensions the index
             holds half-precision copies and results are ranked on the full vectors.
         index_options: Build options: ``m`` and ``ef_construction``, or ``lists``.
@@ -184,6 +196,7 @@ class PgvectorStore(VectorStore):
         self._exact_below = exact_below
         self._search_effort = search_effort
         self._facts: TableFacts | None = None
+        self._filling = Filling()
         self._large = False  # once a table has many rows, it is not counted again
         self._server: Any = None
         self._sql: Statements | None = None
@@ -264,13 +277,55 @@ class PgvectorStore(VectorStore):
             cursor.execute("SELECT pg_advisory_xact_lock(hashtext('vecstore schema'))")
             facts = read_table(cursor, self._spec)
             assert facts is not None
-            if facts.indexed != self._spec.index:
+            if facts.put_off:
+                build(cursor, self._spec, self.dimension, facts.extension_schema)
+            elif facts.indexed != self._spec.index:
                 create_vector_index(cursor, self._spec, self.dimension, facts.extension_schema)
-                facts = read_table(cursor, self._spec)
-                assert facts is not None
+            else:
+                return facts
+            facts = read_table(cursor, self._spec)
+            assert facts is not None
             return facts
 
         self._take(self._connections.run("build_index", work))
+        with suppress(BackendError):  # a stub that stays does no harm
+            self._connections.run("build_index", self._take_away_stub)
+
+    @contextmanager
+    def bulk_load(self) -> Iterator[None]:
+        """Build the index on the vectors after what is added inside, and not row by row.
+
+        One ``add`` of many documents to an empty table does so by itself. This is for many calls,
+        and for tables with rows; meanwhile searches look at every row. Where the block is left by
+        Ctrl-C, or the process ends in it, the next ``add`` or :meth:`build_index` builds the index.
+
+        Raises:
+            ConfigurationError: If there is no index to put off, or it is not this store's.
+
+        Example:
+            >>> with store.bulk_load():  # doctest: +SKIP
+            ...     for page in pages:
+            ...         store.add(page)
+        """
+        self._check_open()
+        if self._spec.index != "hnsw":
+            raise ConfigurationError('bulk_load() puts off an index: open the store with "hnsw"')
+        self._filling.begin(large=True)
+        interrupted = True
+        try:
+            if not self._put_off("bulk_load", empty=False):
+                raise ConfigurationError(
+                    f"the index of the table {self._spec.shown} cannot be put off: the table was "
+                    "not made by vecstore, belongs to another role, has no index yet, or is in "
+                    "use at the moment"
+                )
+            yield
+            interrupted = False
+        except Exception:
+            interrupted = False
+            raise
+        finally:
+            self._finish_add(interrupted=interrupted)
 
     # --- the table ---------------------------------------------------------------------------
 
@@ -286,6 +341,9 @@ class PgvectorStore(VectorStore):
             facts = read_table(cursor, self._spec)
         if facts is not None:
             self._take(facts)
+            if facts.put_off and self._spec.index == "hnsw":
+                reason = "an add that fills the table is at work, or was interrupted"
+                warnings.warn(UnbuiltIndexWarning(self._spec.shown, reason), stacklevel=2)
 
     def _take(self, facts: TableFacts) -> None:
         """Note what the table is like, once it is known to fit."""
@@ -296,6 +354,7 @@ class PgvectorStore(VectorStore):
             )
         self._sql = Statements(self._spec, facts)
         self._facts = facts
+        self._filling.put_off = facts.put_off
         self.capabilities = replace(
             self.capabilities, exact_topk=facts.indexed is None, id_charset=facts.id_charset
         )
@@ -340,7 +399,7 @@ class PgvectorStore(VectorStore):
 
     def _ready_for(self, cursor: Cursor[Any], dimension: int) -> TableFacts:
         if not self._ready(cursor):
-            create_table(cursor, self._spec, dimension)
+            create_table(cursor, self._spec, dimension, put_off=self._filling.large)
             facts = read_table(cursor, self._spec)
             assert facts is not None
             check_dimension(dimension, facts.dimension, "a document")
@@ -371,6 +430,51 @@ class PgvectorStore(VectorStore):
                     document_id=document_id,
                     key=key_text((key,)),
                 )
+
+    def _begin_add(self, count: int) -> None:
+        large = self._spec.index == "hnsw" and count >= FILLED_FROM
+        self._filling.begin(large)
+        if large and not self._filling.has_rows:
+            self._put_off("add", empty=True)
+
+    def _put_off(self, operation: str, *, empty: bool) -> bool:
+        """Put the index off; of a table that is still to be made, when it is made."""
+
+        def work(cursor: Cursor[Any]) -> tuple[bool, bool]:
+            if not self._ready(cursor):
+                return True, False
+            facts = self._facts
+            assert facts is not None
+            if self.dimension is None:
+                return False, False
+            return put_off(cursor, self._spec, self.dimension, facts.extension_schema, empty=empty)
+
+        done, self._filling.has_rows = self._connections.run(operation, work)
+        if self._facts is not None:
+            self._filling.put_off = done or self._filling.put_off
+        return done
+
+    def _finish_add(self, *, interrupted: bool) -> None:
+        last = self._filling.end()
+        if interrupted or not last or not self._filling.put_off:
+            return
+
+        def work(cursor: Cursor[Any]) -> None:
+            assert self._facts is not None
+            assert self.dimension is not None
+            build(cursor, self._spec, self.dimension, self._facts.extension_schema)
+
+        try:
+            self._connections.run("add", work)
+            self._filling.put_off = False
+            self._connections.run("add", self._take_away_stub)
+        except (BackendError, StoreClosedError) as error:
+            if self._filling.put_off:
+                warning = UnbuiltIndexWarning(self._spec.shown, f"building it failed ({error})")
+                warnings.warn(warning, stacklevel=2)
+
+    def _take_away_stub(self, cursor: Cursor[Any]) -> None:
+        take_away(cursor, self._spec)
 
     def _add(self, batch: Batch) -> Iterable[str]:
         if self._facts is None:
@@ -594,7 +698,7 @@ class PgvectorStore(VectorStore):
             cursor.execute(sql.clear, {})
 
         self._on_table("clear", None, work)
-        self._large = False
+        self._large = self._filling.has_rows = False
 
     def _place(self) -> Place:
         database = self._connections.database
@@ -608,6 +712,8 @@ class PgvectorStore(VectorStore):
             self._server.close()
 
     def _after_fork(self) -> None:
+        put_off, self._filling = self._filling.put_off, Filling()
+        self._filling.put_off = put_off
         self._connections.renew()
         if self._server is not None:
             self._server.renew()

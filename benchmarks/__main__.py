@@ -37,6 +37,7 @@ CLOSER_LOOKS = {
     "observation": "observation_overhead",
     "pgvector_lists": "pgvector_lists",
     "hostile_filters": "hostile_filters",
+    "profile": "profiles",
 }
 """Modules of this package, whose clients need not be there for all else."""
 

@@ -455,9 +455,9 @@ def test_compiling_texts_loads_no_numpy_lark_or_client() -> None:
     code = (
         "import vecstore\n"
         "filter = 'city == 2 AND NOT (country NOT IN [2, 3])'\n"
-        "declared = {'weaviate': {'properties': {'city': 'int', 'country': 'int'}}}\n"
+        "schema = vecstore.Schema({'city': int, 'country': int})\n"
         "for name in vecstore.dialect_names():\n"
-        "    vecstore.compile_filter(filter, name, **declared.get(name, {}))"
+        "    vecstore.compile_filter(filter, name, schema=schema)"
     )
     assert not loaded_after(code) & (CLIENTS | {"numpy", "lark"})
 

@@ -209,8 +209,9 @@ def test_compile_takes_options(run: Run) -> None:
 @pytest.mark.parametrize("dialect", vecstore.dialect_names())
 @pytest.mark.parametrize("filter", ["lang == 'de'", "lang IN []", "lang NOT IN []"])
 def test_every_dialect_compiles_to_text_and_json(run: Run, dialect: str, filter: str) -> None:
-    declared = {"weaviate": {"properties": {"lang": "text"}}}.get(dialect, {})
-    written = ["-o", "properties=lang:text"] if declared else []
+    declared = {"schema": vecstore.Schema({"lang": str})} if dialect == "weaviate" else {}
+    Path("lang.toml").write_text('[keys]\nlang = "str"\n')
+    written = ["--schema", "lang.toml"] if declared else []
     given = ("compile", "-d", dialect, *written, filter)
     assert run(*given).out.strip()
     answer = run(*given, "--json").json
@@ -244,7 +245,7 @@ def test_compile_refuses_with_a_caret_and_code_2(run: Run) -> None:
         (("-d", "pgvector", "-o", "colum=m", "a == 1"), "its options: column, paramstyle"),
         (("-d", "pgvector", "-o", "column", "a == 1"), "write column=VALUE"),
         (("-d", "pgvector", "-o", "paramstyle=x", "a == 1"), "unknown paramstyle 'x'"),
-        (("-d", "weaviate", "-o", "layout=plain", "-o", "properties=x", "a == 1"), "x"),
+        (("-d", "weaviate", "-o", "properties=a:int", "a == 1"), "--schema FILE"),
         (("a == 1",), "--dialect"),
     ],
 )
@@ -268,16 +269,6 @@ def test_a_wrong_call_says_what_is_right(
         ("milvus", ["tags=t", "field=f"], {"tags": "t", "field": "f"}),
         ("milvus", ["tags=null"], {"tags": None}),
         ("pinecone", ["layout=exact"], {"layout": "exact"}),
-        (
-            "weaviate",
-            ["layout=plain", "properties=a:int, b:text[]"],
-            {"layout": "plain", "properties": {"a": "int", "b": "text[]"}},
-        ),
-        (
-            "weaviate",
-            ["layout=exact", "numbers=a", "texts=b"],
-            {"layout": "exact", "numbers": {"a"}, "texts": {"b"}},
-        ),
         ("milvus", ["tags=None"], {"tags": None}),
         ("milvus", ["tags=none"], {"tags": None}),
     ],

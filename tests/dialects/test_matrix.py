@@ -107,9 +107,7 @@ def test_titles_name_options_that_the_dialects_have(matrix: Matrix) -> None:
         name, *options = column.title.split(" ")
         assert isinstance(column.make(), get_dialect(name))
         assert len(options) <= 1
-    assert Column("weaviate", {"layout": "plain", "properties": {"a": "text"}}).title == (
-        "weaviate layout=plain"
-    )
+    assert Column("weaviate", {"layout": "plain"}).title == "weaviate layout=plain"
 
 
 def test_limits_that_no_dialect_has_are_left_out(matrix: Matrix) -> None:

@@ -44,13 +44,6 @@ MISFITS: list[tuple[str, dict[str, Any]]] = [
     ("pinecone", {"layout": None}),
     ("pinecone", {"layout": ["exact"]}),
     ("weaviate", {"layout": ["exact"]}),
-    ("weaviate", {"layout": "exact", "numbers": 5}),
-    ("weaviate", {"layout": "exact", "texts": [5]}),
-    ("weaviate", {"layout": "plain", "properties": 5}),
-    ("weaviate", {"layout": "plain", "properties": "year"}),
-    ("weaviate", {"layout": "plain", "properties": [("year", "int", "more")]}),
-    ("weaviate", {"layout": "plain", "properties": {5: "int", "year": "int"}}),
-    ("weaviate", {"layout": "plain", "properties": {"year": ["int"]}}),
 ]
 
 
@@ -67,8 +60,6 @@ def test_a_value_that_an_option_cannot_take(name: str, options: dict[str, Any]) 
         ("qdrant", {"prefix": ["a", "b"]}),
         ("milvus", {"tags": None}),
         ("pinecone", {"layout": "exact"}),
-        ("weaviate", {"layout": "exact", "numbers": ["year"], "texts": [["a", "b"]]}),
-        ("weaviate", {"layout": "plain", "properties": [("year", "int")]}),
     ],
 )
 def test_options_given_as_lists_are_kept_in_a_form_that_hashes(

@@ -37,6 +37,7 @@ from vecstore import (
     FilterLimitError,
     FilterSyntaxError,
     FilterTypeError,
+    Schema,
     UnsupportedFilterError,
     compile_filter,
     dialect_names,
@@ -67,19 +68,21 @@ class Case:
     answers: Answers
 
 
-ORDERED = [("year",), ("n",), ("price",), ("ts",), ("x",), ("a",), ("b",), ("at",), ("day",)]
+ORDERED = Schema(
+    dict.fromkeys(["year", "n", "price", "ts", "x", "a", "b", "at", "day"], Any), others="allow"
+)
 
 
 class InWeaviateDeclared(InWeaviate):
     """With the keys of these cases declared to be ordered."""
 
-    dialect = Weaviate(layout="exact", numbers=ORDERED, texts=ORDERED)
+    dialect = Weaviate(layout="exact", schema=ORDERED)
 
     @classmethod
     def open(cls, server: Server) -> Rows:
         return weaviate_rows(
-            properties_of(property_types(ORDERED, ORDERED)),
-            lambda metadata: filter_properties(metadata, ORDERED, ORDERED),
+            properties_of(property_types(ORDERED)),
+            lambda metadata: filter_properties(metadata, ORDERED),
         )
 
 

@@ -49,7 +49,10 @@ DIALECTS: dict[str, Dialect[Any]] = {
     "qdrant": Qdrant(prefix="", schema=Schema({"d": datetime}, others="allow")),
     "milvus": Milvus(field="m", tags="t"),
     "pinecone": Pinecone(),
-    "weaviate": Weaviate(layout="exact", numbers={"n", ("a", "n")}, texts={"d", "k"}),
+    "weaviate": Weaviate(
+        layout="exact",
+        schema=Schema({"n": Any, "a": {"n": Any}, "d": Any, "k": Any}, others="allow"),
+    ),
 }
 
 OTHER_LAYOUTS: dict[str, Dialect[Any]] = {
@@ -61,7 +64,7 @@ OTHER_LAYOUTS: dict[str, Dialect[Any]] = {
     "milvus plain": Milvus(field="m", tags=None),
     "pinecone exact": Pinecone(layout="exact"),
     "weaviate plain": Weaviate(
-        layout="plain", properties={"k": "text", "n": "int", "b": "boolean", "tags": "text[]"}
+        layout="plain", schema=Schema({"k": str, "n": int, "b": bool, "tags": list[str]})
     ),
 }
 
@@ -642,7 +645,7 @@ SPEC_OF_OTHER_LAYOUTS: Table = [
         "pgvector columns": ('"m" @> ANY($1::text[]::jsonb[])', [['{"$where":1}', '{"$where":[1]}']]),
         "milvus plain": Refused('without tags milvus-lite would take true for 1 here, or false for 0'),
         "pinecone exact": {'__vecstore_tokens': {'$eq': '["$where"]=1'}},
-        "weaviate plain": Refused('the data type of this property is not declared'),
+        "weaviate plain": Refused('no property has this name: names have letters, digits and _, start with a small letter (the server makes it one) or _, and are not reserved'),
     }),
     ("k == 'a' AND NOT n > 2", {
         "pgvector columns": ('("k" = $1::text AND "n" <= $2::bigint)', ['a', 2]),

@@ -18,6 +18,7 @@ from vecstore import (
     Expression,
     F,
     FilterError,
+    Schema,
     UnsupportedFilterError,
 )
 from vecstore.dialects.weaviate import Compound, Condition, Weaviate
@@ -31,11 +32,11 @@ from vecstore.dialects.weaviate.layout import (
     text_property,
 )
 
-ORDERED = Weaviate(layout="exact", numbers={"k", ("a", "b")}, texts={"k"})
+ORDERED = Weaviate(layout="exact", schema=Schema({"k": Any, "a": {"b": Any}}, others="allow"))
 
 
-def plain(**properties: str) -> Weaviate:
-    return Weaviate(layout="plain", properties=properties)
+def plain(**kinds: Any) -> Weaviate:
+    return Weaviate(layout="plain", schema=Schema(kinds))
 
 
 def condition(path: str, operator: str, **value: Any) -> dict[str, Any]:
@@ -85,7 +86,7 @@ EXACT_SPEC: list[tuple[Expression, Any]] = [
 ]  # fmt: skip
 
 TYPED = plain(
-    s="text", i="int", n="number", b="boolean", ss="text[]", ii="int[]", nn="number[]", bb="boolean[]"
+    s=str, i=int, n=float, b=bool, ss=list[str], ii=list[int], nn=list[float], bb=list[bool]
 )  # fmt: skip
 NEVER = joined("And", *[condition("b", each, valueBoolean=True) for each in ("Equal", "NotEqual")])
 PLAIN_SPEC: list[tuple[Expression, Any]] = [
@@ -159,10 +160,16 @@ def selecting(rules: WeaviateRules) -> Any:
     return select
 
 
-def laid_out(rows: dict[str, Any], numbers: Any = (), texts: Any = (), **switches: bool) -> Any:
-    rules = rules_for(property_types(numbers, texts), **switches)
+def of_any(paths: Any) -> Schema:
+    """Keys that may hold anything, and be ordered by it; of a key and one inside it the latter."""
+    inner = {path[:length] for path in paths for length in range(1, len(path))}
+    return Schema(dict.fromkeys(sorted(set(paths) - inner), Any), others="allow")
+
+
+def laid_out(rows: dict[str, Any], schema: Schema | None = None, **switches: bool) -> Any:
+    rules = rules_for(property_types(schema), **switches)
     for name, metadata in rows.items():
-        rules.insert(name, filter_properties(metadata, numbers, texts))
+        rules.insert(name, filter_properties(metadata, schema))
     return selecting(rules)
 
 
@@ -181,10 +188,22 @@ def laid_out(rows: dict[str, Any], numbers: Any = (), texts: Any = (), **switche
 )
 def test_exact_layout_selects_what_the_rules_say(switches: dict[str, bool]) -> None:
     filters, rows = corpus()
-    paths = keys_of(filters)
-    select = laid_out(rows, paths, paths, **switches)
-    assert answered(Weaviate(layout="exact", numbers=paths, texts=paths), rows, select) == 819
+    schema = of_any(keys_of(filters))
+    select = laid_out(rows, schema, **switches)
+    assert answered(Weaviate(layout="exact", schema=schema), rows, select) == 819
     assert answered(Weaviate(layout="exact"), rows, select) == 366
+
+
+KINDS = {
+    f"{data_type}{brackets}": f"list[{kind}]" if brackets else kind
+    for data_type, kind in {
+        "text": "str",
+        "int": "int",
+        "number": "float",
+        "boolean": "bool",
+    }.items()
+    for brackets in ("", "[]")
+}
 
 
 def declared_value(data_type: str, value: Any) -> Any:
@@ -225,15 +244,16 @@ def test_plain_layout_selects_what_the_rules_say(data_type: str) -> None:
         rules = rules_for(properties, index_null_state=True, empty_text_is_a_term=False, **switches)
         for name, metadata in rows.items():
             rules.insert(name, metadata)
-        assert answered(plain(**properties), rows, selecting(rules)) > 500
+        kinds = dict.fromkeys(names, KINDS[data_type])
+        assert answered(plain(**kinds), rows, selecting(rules)) > 500
 
 
 @pytest.mark.parametrize("dialect", [ORDERED, TYPED], ids=["exact", "plain"])
 def test_constants(dialect: Weaviate) -> None:
     if dialect is ORDERED:
-        select = laid_out({"empty": {}, "one": {"k": 1, "s": "x"}}, {("k",)}, {("k",)})
+        select = laid_out({"empty": {}, "one": {"k": 1, "s": "x"}}, of_any({("k",)}))
     else:
-        rules = rules_for(dict(TYPED.properties))
+        rules = rules_for({"s": "text", "i": "int", "b": "boolean"})
         rules.insert("empty", {})
         rules.insert("one", {"s": "x", "i": 0})
         select = selecting(rules)
@@ -302,7 +322,7 @@ def test_documents_of_any_shape_can_be_laid_out_and_ordered() -> None:
         "object": {"k": {"k": 1}},
         "none": {"k": None},
     }
-    select = laid_out(rows, {("k",), ("a", "b")}, {("k",)})
+    select = laid_out(rows, of_any({("k",)}))
     for filter, expected in [
         (F.k > 0, {"big"}),
         (F.k <= 0, {"low", "zero"}),
@@ -332,13 +352,14 @@ def refusal(dialect: Weaviate, text: str) -> UnsupportedFilterError:
 def test_refusals_name_the_key_and_the_option_that_helps() -> None:
     error = refusal(Weaviate(layout="exact"), "a == 1 AND NOT (author.born > 1900)")
     assert (error.key, error.op.symbol) == ("author.born", ">")  # type: ignore[union-attr]
-    assert "numbers={('author', 'born')})" in str(error.remedy)
-    Weaviate(layout="exact", numbers={("author", "born")}).compile("author.born > 1900")
-    error = refusal(Weaviate(layout="exact", numbers={"created"}), "created > '2024-01-01'")
-    assert "texts={'created'})" in str(error.remedy)
+    assert str(error.remedy).endswith("schema=Schema({'author.born': float}))")
+    told = Weaviate(layout="exact", schema=Schema({"author": {"born": int}}))
+    told.compile("author.born > 1900")
+    error = refusal(Weaviate(layout="exact"), "created > '2024-01-01'")
+    assert str(error.remedy).endswith("schema=Schema({'created': str}))")
     error = refusal(TYPED, "s == 'a' AND other == 1")
     assert error.key == "other"
-    assert "properties={'other': ...}" in str(error.remedy)
+    assert "schema=Schema({'other': ...})" in str(error.remedy)
     assert "column 14" in str(error)
     assert "other" in str(refusal(TYPED, "other IS NULL"))
     assert "step into objects" in refusal(TYPED, "a.b == 1").reason
@@ -419,18 +440,8 @@ def test_the_deepest_filter_still_fits_into_a_protobuf_message() -> None:
     ("options", "message"),
     [
         ({"layout": "native"}, "one of exact, plain"),
-        ({"layout": "plain", "properties": {"a": "int"}, "numbers": {"a"}}, 'layout="exact"'),
-        ({"layout": "exact", "properties": {"a": "int"}}, 'layout="plain"'),
-        ({"numbers": "year"}, "numbers={'year'}"),
-        ({"texts": {1}}, "texts: a key is text"),
-        ({"numbers": {()}}, "at least one segment"),
-        ({"numbers": {"__vecstore_x"}}, "reserved"),
-        ({"layout": "plain", "properties": {"a": "date"}}, "cannot be exact"),
-        ({"layout": "plain", "properties": {"Year": "int"}}, "small letter"),
-        ({"layout": "plain", "properties": {"a b": "int"}}, "a b"),
-        ({"layout": "plain", "properties": {"id": "text"}}, "reserved"),
-        ({"layout": "plain", "properties": {"x_searchable": "text"}}, "reserved"),
-        ({"layout": "plain", "properties": {"a" * 232: "text"}}, "no property"),
+        ({"schema": {"year": int}}, "schema is a Schema"),
+        ({"schema": Schema}, "schema is a Schema"),
     ],
     ids=str,
 )
@@ -440,35 +451,37 @@ def test_options_that_cannot_work(options: dict[str, Any], message: str) -> None
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize("option", ["numbers", "texts", "properties"])
+def test_former_options_are_answered_with_the_new_one(option: str) -> None:
+    with pytest.raises(TypeError, match=rf"no option '{option}' any more: .* schema=Schema\("):
+        Weaviate(**{option: {"year": "int"}})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["Year", "a b", "id", "x_searchable", "a" * 232])
+def test_names_that_no_property_has(name: str) -> None:
+    told = plain(**{name: int, "year": int})
+    assert "no property has this name" in refusal(told, f"year == 1 AND '{name}' == 1").reason
+    # What a kind makes impossible needs no property.
+    assert told.compile(F[name] == "x").matches_nothing
+
+
 def test_by_default_collections_are_as_others_wrote_them() -> None:
     """What nobody declared is refused, and the remedy says how it is declared."""
     assert Weaviate().layout == "plain"
     error = refusal(Weaviate(), "a == 1")
-    assert "Weaviate(properties={'a': ...})" in str(error.remedy)
+    assert "Weaviate(schema=Schema({'a': ...}))" in str(error.remedy)
     nothing = Weaviate().compile("a IN []")
     assert nothing.matches_nothing
     with pytest.raises(FilterError, match="no query for that"):
         _ = nothing.query
-    assert Weaviate(properties={"a": "int"}) == plain(a="int")
+    assert Weaviate(schema=Schema({"a": int})) == plain(a=int)
 
 
 def test_options_are_part_of_what_a_dialect_is() -> None:
-    assert Weaviate(layout="exact", numbers=["a", ("b", "c")]) == Weaviate(
-        layout="exact", numbers={("a",), ("b", "c")}
-    )
-    assert plain(a="int", b="text") != plain(a="text", b="text")
-    assert (
-        len(
-            {
-                Weaviate(layout="exact"),
-                Weaviate(layout="exact", numbers={"a"}),
-                Weaviate(layout="exact", texts={"a"}),
-                plain(a="int"),
-            }
-        )
-        == 4
-    )
-    with pytest.raises(TypeError, match="its options are: layout, numbers, texts, properties"):
+    assert plain(a=int, b=str) != plain(a=str, b=str)
+    exact = [Weaviate(layout="exact", schema=one) for one in (None, of_any({("a",)}))]
+    assert len({*exact, plain(a=int), Weaviate(schema=Schema({"a": int}))}) == 3
+    with pytest.raises(TypeError, match="its options are: layout, schema"):
         Weaviate(ordered={"a"})  # type: ignore[call-arg]
 
 
@@ -481,7 +494,7 @@ def test_texts_that_look_like_numbers_stay_texts() -> None:
     assert select(Weaviate(layout="exact").compile(F.zip == "00123")) == {"text"}
     assert select(Weaviate(layout="exact").compile(F.zip == 123)) == {"number", "float"}
     assert select(Weaviate(layout="exact").compile(F.zip == "123")) == set()
-    typed = plain(zip="text", n="int", x="number")
+    typed = plain(zip=str, n=int, x=float)
     assert typed.compile(F.zip == "00123").query.value_type == "text"
     assert typed.compile(F.n == 1).query.value_type == "int"
     assert typed.compile(F.x == 1).query.value_type == "number"
@@ -494,7 +507,7 @@ def test_not_is_never_dropped() -> None:
     rules = rules_for({"a": "int"})
     for name, metadata in rows.items():
         rules.insert(name, metadata)
-    assert selecting(rules)(plain(a="int").compile(filter)) == {"two", "none"}
+    assert selecting(rules)(plain(a=int).compile(filter)) == {"two", "none"}
 
 
 @pytest.mark.parametrize(
@@ -502,11 +515,11 @@ def test_not_is_never_dropped() -> None:
     ['a"] == 1 or m["b', "a' OR 1=1 --", "a}) RETURN n //", "x:1 OR y", "$where", "a`b", "id", "_additional"],
 )  # fmt: skip
 def test_a_key_from_a_stranger_never_becomes_part_of_the_query(key: str) -> None:
-    select = laid_out({"hit": {key: 1}, "miss": {"k": 1}}, {(key,)})
-    dialect = Weaviate(layout="exact", numbers={(key,)})
+    select = laid_out({"hit": {key: 1}, "miss": {"k": 1}}, of_any({(key,)}))
+    dialect = Weaviate(layout="exact", schema=of_any({(key,)}))
     assert select(dialect.compile(F[key] == 1)) == {"hit"}
     assert select(dialect.compile(F[key] >= 1)) == {"hit"}
-    with pytest.raises(UnsupportedFilterError, match="not declared"):
+    with pytest.raises(UnsupportedFilterError, match="no property has this name"):
         TYPED.compile(F[key] == 1)
 
 

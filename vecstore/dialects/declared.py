@@ -81,6 +81,21 @@ def declared_keys(schema: object) -> dict[Path, DeclaredKey]:
     return {path: declared for path, declared in keys.items() if declared.filter_kind is not None}
 
 
+def ordered_keys(schema: Declaration | None, kind: Kind) -> frozenset[Path]:
+    """The keys whose single values of a kind can be ordered; those declared as any are among them.
+
+    Example:
+        >>> from vecstore import Schema
+        >>> schema = Schema({"year": int, "tags": list[str], "extra": "any"})
+        >>> sorted(ordered_keys(schema, Kind.NUMBER)), sorted(ordered_keys(schema, Kind.STRING))
+        ([('extra',), ('year',)], [('extra',)])
+    """
+    keys = {} if schema is None else schema.keys
+    return frozenset(
+        [path for path, one in keys.items() if one.filter_kind in (kind, None) and not one.many]
+    )
+
+
 def decided(declared: DeclaredKey | None, atom: Expression) -> bool | None:
     """What the declaration of its key makes of an atom, whatever the document.
 

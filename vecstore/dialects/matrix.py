@@ -93,8 +93,7 @@ class Column:
             >>> Column("pinecone", {"layout": "exact"}).title
             'pinecone layout=exact'
         """
-        # A declaration says which keys, not which kind of dialect it is.
-        shown = [f"{name}={value}" for name, value in self.options.items() if name != "properties"]
+        shown = [f"{name}={value}" for name, value in self.options.items()]
         return " ".join([self.dialect, *shown])
 
     def make(self, value: str | None = None) -> Dialect[Any]:
@@ -103,31 +102,19 @@ class Column:
         return get_dialect(self.dialect)(**{**self.options, **declared})
 
 
+_BY_VALUE = {
+    value: {"schema": Schema({KEY: kind})}
+    for value, kind in {
+        "number": float, "string": str, "bool": bool, _TIMESTAMP: datetime, "any": str
+    }.items()
+}  # fmt: skip
 _WITH_LAYOUTS: dict[str, tuple[Column, ...]] = {
     "milvus": (Column("milvus"), Column("milvus", {"tags": "vecstore_tags"})),
     "pinecone": (Column("pinecone"), Column("pinecone", {"layout": "exact"})),
     "qdrant": (Column("qdrant", declared={_TIMESTAMP: {"schema": Schema({KEY: datetime})}}),),
     "weaviate": (
-        Column(
-            "weaviate",
-            {"layout": "exact"},
-            declared={
-                "number": {"numbers": {KEY}},
-                "string": {"texts": {KEY}},
-                _TIMESTAMP: {"texts": {KEY}},
-            },
-        ),
-        Column(
-            "weaviate",
-            {"properties": {"other": "text"}},
-            declared={
-                "number": {"properties": {KEY: "number"}},
-                "string": {"properties": {KEY: "text"}},
-                "bool": {"properties": {KEY: "boolean"}},
-                _TIMESTAMP: {"properties": {KEY: "text"}},
-                "any": {"properties": {KEY: "text"}},
-            },
-        ),
+        Column("weaviate", {"layout": "exact"}, declared=_BY_VALUE),
+        Column("weaviate", declared=_BY_VALUE),
     ),
 }
 

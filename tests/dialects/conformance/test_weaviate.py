@@ -6,20 +6,30 @@ from typing import Any
 
 from tests.dialects.conformance.conformance import (
     AT_LENGTH,
+    DECLARED,
+    OF_THE_SCHEMA,
     ON_ANOTHER_ENGINE,
     WITH_OTHER_OPTIONS,
     Conformance,
+    Declared,
     Server,
 )
 from tests.engines.rows import Rows
 from tests.engines.weaviate import Property, WeaviateRows, weaviate_rows
-from vecstore import Compiled, Expression, Op
+from vecstore import Compiled, Expression, Op, Schema
+from vecstore.dialects.matrix import EVERY_KIND
 from vecstore.dialects.weaviate import Weaviate
-from vecstore.dialects.weaviate.layout import filter_properties, property_types
+from vecstore.dialects.weaviate.layout import (
+    filter_properties,
+    property_types,
+    property_types_of,
+)
 from vecstore.testing import Documents, Domain
 
-NUMBERS = {("k",), ("x",), ("n", "k"), ("a.b",)}
-TEXTS = {("k",), ("y",), ("n", "y"), ("a b",)}
+ORDERED = Schema(
+    {"k": Any, "x": Any, "y": Any, "n": {"k": Any, "y": Any}, '"a.b"': Any, "a b": Any},
+    others="allow",
+)
 
 
 def properties_of(types: dict[str, str]) -> list[Property]:
@@ -37,13 +47,13 @@ class InWeaviate(Conformance):
 class TestWeaviate(InWeaviate):
     """Objects as our own store lays them out, with some keys declared to be ordered."""
 
-    dialect = Weaviate(layout="exact", numbers=NUMBERS, texts=TEXTS)
+    dialect = Weaviate(layout="exact", schema=ORDERED)
 
     @classmethod
     def open(cls, server: Server) -> Rows:
         return weaviate_rows(
-            properties_of(property_types(NUMBERS, TEXTS)),
-            lambda metadata: filter_properties(metadata, NUMBERS, TEXTS),
+            properties_of(property_types(ORDERED)),
+            lambda metadata: filter_properties(metadata, ORDERED),
         )
 
 
@@ -55,8 +65,8 @@ class TestWeaviateOldServer(TestWeaviate):
     @classmethod
     def open(cls, server: Server) -> Rows:
         return WeaviateRows(
-            properties_of(property_types(NUMBERS, TEXTS)),
-            lambda metadata: filter_properties(metadata, NUMBERS, TEXTS),
+            properties_of(property_types(ORDERED)),
+            lambda metadata: filter_properties(metadata, ORDERED),
             negation=False,
             stopwords_everywhere=True,
             ints_pass_through_doubles=True,
@@ -75,40 +85,45 @@ class TestWeaviateWithoutOrder(InWeaviate):
         return weaviate_rows(properties_of(property_types()), filter_properties)
 
 
-KINDS: dict[str, tuple[type, ...]] = {
-    "text": (str,),
-    "int": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-}
+class TestWeaviateOfASchema(Declared, InWeaviate):
+    """The exact layout with keys that hold one kind each, beside others."""
+
+    dialect = Weaviate(layout="exact", schema=DECLARED)
+
+    @classmethod
+    def open(cls, server: Server) -> Rows:
+        return weaviate_rows(
+            properties_of(property_types(DECLARED)),
+            lambda metadata: filter_properties(metadata, DECLARED),
+        )
 
 
-class Plain(InWeaviate):
-    """Properties that others wrote; subclasses declare them."""
+TEXTS = ("str", "path", "uuid", "datetime", "date", "time")
+FLAT = {path: one for path, one in EVERY_KIND.keys.items() if len(path) == 1}
 
-    types: dict[str, str]
+
+class Plain(Declared, InWeaviate):
+    """Properties that others wrote; subclasses say what they hold."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        cls.dialect = Weaviate(layout="plain", properties=cls.types)
+        cls.dialect = Weaviate(layout="plain", schema=cls.schema)
         cls.domain = Domain(nested=False, integers=(-(2**63), 2**63 - 1), accepts=cls.holds)
         super().__init_subclass__(**options)
 
     @classmethod
     def holds(cls, path: tuple[str, ...], value: Any) -> bool:
-        """What the property takes, and the index tells apart."""
-        data_type = cls.types.get(path[0])
-        if data_type is None or value is None:
-            return data_type is not None
-        if data_type.endswith("[]") is not isinstance(value, list):
-            return False
-        kinds = KINDS[data_type.removesuffix("[]")]
-        return all(
-            type(one) in kinds and (not isinstance(one, str) or (one != "" and one == one.strip()))
-            for one in (value if isinstance(value, list) else [value])
-        )
+        """What the index tells apart: texts are neither empty nor padded, ints are written so."""
+        declared = cls.schema.keys.get(path)
+        items = value if isinstance(value, list) else [value]
+        if declared is None or value is None or (value == [] and not declared.many):
+            return declared is not None and value is None
+        if declared.kind == "int":
+            return all(type(one) is int for one in items)
+        return all(not isinstance(one, str) or (one != "" and one == one.strip()) for one in items)
 
     def also_refuses(self, atom: Expression) -> bool:
-        if not self.types.get(atom.key.path[0], "").startswith("text"):
+        declared = self.schema.keys.get(atom.key.path)
+        if declared is None or declared.kind not in TEXTS:
             return False
         if atom.op in (Op.ISNULL, Op.ISNOTNULL):
             return False
@@ -117,19 +132,23 @@ class Plain(InWeaviate):
 
     @classmethod
     def open(cls, server: Server) -> Rows:
-        return weaviate_rows(properties_of(cls.types), index_null_state=True)
+        types = {
+            name: f"{one.base}{'[]' if one.several else ''}"
+            for name, one in property_types_of(cls.schema).items()
+        }
+        return weaviate_rows(properties_of(types), index_null_state=True)
 
 
 class TestWeaviatePlain(Plain):
-    repeats = AT_LENGTH
-    types = {"k": "text", "x": "number", "y": "boolean", "a": "int"}
+    chosen = (*WITH_OTHER_OPTIONS, *OF_THE_SCHEMA)
+    schema = Schema({**FLAT, "k": str, "x": float, "y": bool, "a": int})
 
 
 class TestWeaviatePlainLists(Plain):
     chosen = WITH_OTHER_OPTIONS
-    types = {"k": "text[]", "x": "number[]", "y": "boolean[]", "a": "int[]"}
+    schema = Schema({"k": list[str], "x": list[float], "y": list[bool], "a": list[int]})
 
 
 class TestWeaviatePlainMixed(Plain):
     chosen = WITH_OTHER_OPTIONS
-    types = {"k": "int", "x": "text", "y": "text[]", "a": "text"}
+    schema = Schema({"k": int, "x": str, "y": list[str], "a": str})

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import ClassVar, Literal, get_args
 
 from vecstore.dialects.base import Dialect, check_choice
-from vecstore.dialects.tokens import Path, nearest_double, presence_token, value_token
-from vecstore.dialects.weaviate.declared import (
+from vecstore.dialects.declared import (
+    Declaration,
+    DeclaredKey,
+    Path,
+    decided,
+    declared_keys,
+    ordered_keys,
+)
+from vecstore.dialects.tokens import nearest_double, presence_token, value_token
+from vecstore.dialects.weaviate.capabilities import (
     PLAIN,
     SAMPLES,
     TRIMMED,
     exact_capabilities,
-    read_paths,
     undeclared,
     unordered,
 )
@@ -21,22 +28,20 @@ from vecstore.dialects.weaviate.layout import (
     PROPERTY_TYPES,
     TOKENS,
     PropertyType,
-    declared_types,
     number_property,
     ordered_text,
+    property_types_of,
     text_property,
 )
 from vecstore.dialects.weaviate.where import Compound, Condition, Joint, Operand
-from vecstore.errors import ConfigurationError
 from vecstore.filter.convert import (
     NO_QUERY,
     Capabilities,
     Compiled,
     Refusal,
 )
-from vecstore.filter.normalize import fold_empty_list
 from vecstore.filter.tree import NULL_TESTS, ORDERINGS, Expression, Op
-from vecstore.filter.values import Kind, kind_of, literal_key
+from vecstore.filter.values import Kind, literal_key
 from vecstore.frozen import field, frozen
 
 Layout = Literal["exact", "plain"]
@@ -60,65 +65,59 @@ _OPERATORS = {
 class Weaviate(Dialect[Operand]):
     """Weaviate, filters as a tree of :class:`Condition` and :class:`Compound`.
 
-    A key is a name, or a tuple of names for a path into objects.
-
     Args:
         layout: ``"plain"`` filters the properties of a collection that any program wrote,
             ``"exact"`` what ``filter_properties`` of :mod:`vecstore.dialects.weaviate.layout` lays
             out.
-        numbers: In the exact layout, the keys whose numbers can be ordered.
-        texts: In the exact layout, the keys whose texts can be ordered, by code point; dates and
-            times are texts.
-        properties: In the plain layout, the properties that filters may use and their data types:
-            ``text``, ``int``, ``number``, ``boolean``, each also as a list: ``text[]``. Who
-            declares a text vouches for what Weaviate cannot see: the tokenization is ``field``, no
-            text is empty or starts or ends with white space. Null tests need a collection with
-            ``indexNullState`` and objects that are not older than the property.
+        schema: What the keys hold, a :class:`~vecstore.Schema`. In the exact layout it says which
+            keys can be ordered, texts by code point; those declared as ``Any`` as numbers and as
+            texts. In the plain layout filters may use what it declares, and nothing else: an
+            ``int`` is a property of type ``int``, a ``float`` or ``Decimal`` one of ``number``, a
+            ``bool`` one of ``boolean``, all else one of ``text``, and a list one of ``text[]`` and
+            so on. Who declares a text there vouches for what Weaviate cannot see: the tokenization
+            is ``field``, no text is empty or starts or ends with white space. Null tests need a
+            collection with ``indexNullState`` and objects that are not older than the property.
 
     Raises:
-        ConfigurationError: For an unknown layout, an option of the other layout, or a key, name or
-            data type that Weaviate cannot have.
+        ConfigurationError: For an unknown layout.
 
     Example:
-        >>> from vecstore import F
-        >>> Weaviate(properties={"year": "int"}).compile(F.year > 2020).query
+        >>> from vecstore import F, Schema
+        >>> schema = Schema({"year": int})
+        >>> Weaviate(schema=schema).compile(F.year > 2020).query
         Condition(path='year', operator='GreaterThan', value_type='int', value=2020)
-        >>> exact = Weaviate(layout="exact", numbers={"year"})
+        >>> exact = Weaviate(layout="exact", schema=schema)
         >>> exact.compile(F.year > 2020).query.to_where()
         {'path': ['vecstore_year_number'], 'operator': 'GreaterThan', 'valueNumber': 2020.0}
     """
 
     name: ClassVar[str] = "weaviate"
     match_all: ClassVar[None] = None
+    former_options: ClassVar[Mapping[str, str]] = {
+        "properties": "a schema says what they hold; write schema=Schema({'year': int, 'a': str})",
+        **dict.fromkeys(
+            ("numbers", "texts"),
+            "a schema says which keys are ordered; write schema=Schema({'year': int, 'lang': str}, "
+            "others='allow')",
+        ),
+    }
 
     layout: Layout = "plain"
-    numbers: Collection[str | Path] = frozenset()
-    texts: Collection[str | Path] = frozenset()
-    properties: Mapping[str, str] | Collection[tuple[str, str]] = ()
+    schema: Declaration | None = None
+    _declared: dict[Path, DeclaredKey] = field(init=False, repr=False, compare=False)
+    _ordered: dict[Kind, frozenset[Path]] = field(init=False, repr=False, compare=False)
     _types: dict[str, PropertyType] = field(init=False, repr=False, compare=False)
     _capabilities: Capabilities = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_choice("layout", self.layout, get_args(Layout))
-        put = object.__setattr__
-        # In a form that hashes: a dialect is the key under which compiled filters are cached.
-        numbers, texts = read_paths("numbers", self.numbers), read_paths("texts", self.texts)
-        put(self, "numbers", numbers)
-        put(self, "texts", texts)
-        put(self, "_types", declared_types(self.properties))
-        put(self, "properties", tuple(sorted(dict(self.properties).items())))
-        exact = self.layout == "exact"
+        put, exact = object.__setattr__, self.layout == "exact"
+        put(self, "_declared", declared_keys(self.schema))
+        ordered = {kind: ordered_keys(self.schema, kind) for kind in (Kind.NUMBER, Kind.STRING)}
+        put(self, "_ordered", ordered)
+        put(self, "_types", {} if exact else property_types_of(self.schema))
+        numbers, texts = ordered[Kind.NUMBER], ordered[Kind.STRING]
         put(self, "_capabilities", exact_capabilities(numbers, texts) if exact else PLAIN)
-        if self.layout == "exact" and self.properties:
-            raise ConfigurationError(
-                'properties belong to layout="plain"; in the exact layout, say which keys are '
-                'ordered: Weaviate(layout="exact", numbers={"year"}, texts={"created"})'
-            )
-        if self.layout == "plain" and (self.numbers or self.texts):
-            raise ConfigurationError(
-                'numbers and texts belong to layout="exact"; in a collection that others wrote, '
-                'say which properties filters may use: Weaviate(properties={"year": "int"})'
-            )
 
     @property
     def capabilities(self) -> Capabilities:
@@ -128,10 +127,10 @@ class Weaviate(Dialect[Operand]):
     def kinds(self, atom: Expression) -> frozenset[Kind] | None:
         allowed = self.capabilities.literals.get(atom.op)
         if self.layout == "plain":
-            return allowed if self._declared(atom) else None
+            return allowed if self._property(atom) else None
         if atom.op in ORDERINGS:
-            declared = {Kind.NUMBER: self.numbers, Kind.STRING: self.texts}
-            return frozenset([kind for kind in declared if atom.key.path in declared[kind]])
+            path = atom.key.path
+            return frozenset([kind for kind, paths in self._ordered.items() if path in paths])
         return allowed
 
     def refusal(self, atom: Expression, kind: Kind | None) -> Refusal | None:
@@ -139,7 +138,7 @@ class Weaviate(Dialect[Operand]):
         return undeclared(path) if self.layout == "plain" else unordered(path, kind)
 
     def check(self, atom: Expression) -> None:
-        declared = self._declared(atom)
+        declared = self._property(atom)
         if declared is None or declared.base != "text" or atom.op in NULL_TESTS:
             return
         for item in atom.value.items:
@@ -148,19 +147,11 @@ class Weaviate(Dialect[Operand]):
 
     @property
     def folds(self) -> bool:
-        return bool(self._types)
+        return bool(self._declared)
 
     def fold(self, atom: Expression) -> bool | None:
-        """Decide what the declared type of a property makes impossible, too."""
-        declared = self._declared(atom)
-        if declared is None or atom.op in NULL_TESTS:
-            return fold_empty_list(atom)
-        if atom.op in ORDERINGS:
-            ordered = kind_of(atom.value.items[0]) is declared.kind and not declared.several
-            return None if ordered else False
-        if any(declared.holds(item) for item in atom.value.items):
-            return None
-        return atom.op in (Op.NE, Op.NIN)
+        """Decide what the declaration of a key makes impossible, too."""
+        return decided(self._declared.get(atom.key.path), atom)
 
     def all_of(self, parts: list[Operand]) -> Operand:
         return _joined("And", parts)
@@ -170,7 +161,7 @@ class Weaviate(Dialect[Operand]):
 
     def order(self, atom: Expression) -> Operand:
         path, operator, literal = atom.key.path, _OPERATORS[atom.op], atom.value.items[0]
-        declared = self._declared(atom)
+        declared = self._property(atom)
         if declared is None:
             if isinstance(literal, str):
                 return Condition(text_property(path), operator, "text", ordered_text(literal))
@@ -183,7 +174,7 @@ class Weaviate(Dialect[Operand]):
         return Condition(path[0], operator, declared.base, declared.stored(literal))
 
     def member(self, atom: Expression) -> Operand:
-        path, operator, declared = atom.key.path, _OPERATORS[atom.op], self._declared(atom)
+        path, operator, declared = atom.key.path, _OPERATORS[atom.op], self._property(atom)
         name, items = path[0], atom.value.items
         if declared is None:
             name, declared = TOKENS, PROPERTY_TYPES["text[]"]
@@ -216,7 +207,7 @@ class Weaviate(Dialect[Operand]):
         ]
         return Compiled(self.name, Compound("And", tuple(contradiction)), matches_nothing=True)
 
-    def _declared(self, atom: Expression) -> PropertyType | None:
+    def _property(self, atom: Expression) -> PropertyType | None:
         """The declared type of the property; None in the exact layout, and when it has none."""
         return self._types.get(atom.key.path[0]) if len(atom.key.path) == 1 else None
 

@@ -8,12 +8,12 @@ a property of their own, besides, because a condition on a list asks each elemen
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, Final, Literal
 
+from vecstore.dialects.declared import Declaration, declared_keys, ordered_keys
 from vecstore.dialects.tokens import Path, document_tokens, nearest_double, present_values
-from vecstore.errors import ConfigurationError
 from vecstore.filter.values import Kind, Scalar, kind_of
 from vecstore.frozen import frozen
 
@@ -28,6 +28,12 @@ _KINDS: Final[dict[BaseType, Kind]] = {
     "int": Kind.NUMBER,
     "number": Kind.NUMBER,
     "boolean": Kind.BOOL,
+}
+_BASES: Final[dict[str, BaseType]] = {
+    "bool": "boolean",
+    "int": "int",
+    **dict.fromkeys(("float", "decimal"), "number"),
+    **dict.fromkeys(("str", "path", "uuid", "datetime", "date", "time"), "text"),
 }
 _LONGEST_NAME = 231
 _NAME = re.compile(rf"[_a-z][_0-9A-Za-z]{{0,{_LONGEST_NAME - 1}}}")
@@ -73,35 +79,24 @@ PROPERTY_TYPES: Final = {
 """The data types that filters can be exact on, by Weaviate's name for them."""
 
 
-def declared_types(
-    properties: Mapping[str, str] | Collection[tuple[str, str]],
-) -> dict[str, PropertyType]:
-    """The types of properties that a user declared.
-
-    Raises:
-        ConfigurationError: For a name or a data type that Weaviate does not have, or that filters
-            cannot be exact on.
-    """
+def property_types_of(schema: Declaration | None) -> dict[str, PropertyType]:
+    """The types of the properties that a schema declares; what is no name of one is left out."""
     types: dict[str, PropertyType] = {}
-    try:
-        declared = dict(properties)
-    except (TypeError, ValueError):
-        raise ConfigurationError(
-            'properties maps names to data types: properties={"year": "int"}'
-        ) from None
-    for name, data_type in declared.items():
-        if not isinstance(name, str) or not _NAME.fullmatch(name) or _TAKEN.fullmatch(name):
-            raise ConfigurationError(
-                f"no property of Weaviate is called {name!r}: names have letters, digits and _, "
-                "start with a small letter (the server makes it one) or _, and are not reserved"
-            )
-        if not isinstance(data_type, str) or data_type not in PROPERTY_TYPES:
-            raise ConfigurationError(
-                f"filters on {name!r} cannot be exact with the data type {data_type!r}; "
-                f"one of {', '.join(PROPERTY_TYPES)}"
-            )
-        types[name] = PROPERTY_TYPES[data_type]
+    for path, declared in declared_keys(schema).items():
+        if len(path) == 1 and is_property(path[0]):
+            brackets = "[]" if declared.many else ""
+            types[path[0]] = PROPERTY_TYPES[f"{_BASES[declared.kind]}{brackets}"]
     return dict(sorted(types.items()))
+
+
+def is_property(name: str) -> bool:
+    """Whether a property can have that name.
+
+    Example:
+        >>> is_property("year"), is_property("Year"), is_property("id")
+        (True, False, False)
+    """
+    return _NAME.fullmatch(name) is not None and _TAKEN.fullmatch(name) is None
 
 
 def number_property(path: Path) -> str:
@@ -133,40 +128,43 @@ def ordered_text(text: str) -> str:
     return "=" + text.translate(_ESCAPED) + _TERMINATOR
 
 
-def property_types(numbers: Collection[Path] = (), texts: Collection[Path] = ()) -> dict[str, str]:
+def property_types(schema: Declaration | None = None) -> dict[str, str]:
     """The properties that a collection needs, with their data types.
 
     Every text among them has the tokenization ``field``.
 
     Args:
-        numbers: Paths whose numbers are ordered.
-        texts: Paths whose texts are ordered.
+        schema: What the keys hold; those with numbers or texts get a property that orders them, and
+            those that may hold anything get both.
 
     Example:
-        >>> property_types(numbers={("year",)})
+        >>> from vecstore import Schema
+        >>> property_types(Schema({"year": int, "tags": list[str]}))
         {'vecstore_tokens': 'text[]', 'vecstore_year_number': 'number'}
     """
     types = {TOKENS: "text[]"}
+    numbers, texts = ordered_keys(schema, Kind.NUMBER), ordered_keys(schema, Kind.STRING)
     types.update((number_property(path), "number") for path in sorted(numbers))
     types.update((text_property(path), "text") for path in sorted(texts))
     return types
 
 
 def filter_properties(
-    metadata: Mapping[str, Any], numbers: Collection[Path] = (), texts: Collection[Path] = ()
+    metadata: Mapping[str, Any], schema: Declaration | None = None
 ) -> dict[str, list[str] | float | str]:
     """What an object holds for filters to work on, beside whatever else it holds.
 
     Args:
         metadata: As a ``Document`` holds it.
-        numbers: Paths whose numbers are ordered.
-        texts: Paths whose texts are ordered.
+        schema: The one by which the collection was made.
 
     Example:
-        >>> filter_properties({"year": 2020}, numbers={("year",)})
+        >>> from vecstore import Schema
+        >>> filter_properties({"year": 2020}, Schema({"year": int}))
         {'vecstore_tokens': ['[]', '["year"]', '["year"]=2020'], 'vecstore_year_number': 2020.0}
     """
     properties: dict[str, list[str] | float | str] = {TOKENS: document_tokens(metadata)}
+    numbers, texts = ordered_keys(schema, Kind.NUMBER), ordered_keys(schema, Kind.STRING)
     for path, value in present_values(metadata):
         if path in numbers and type(value) in (int, float):
             properties[number_property(path)] = nearest_double(value)

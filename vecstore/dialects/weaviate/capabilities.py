@@ -1,4 +1,4 @@
-"""What a user declares of a collection in Weaviate, and what is answered by what is declared."""
+"""What Weaviate answers exactly in either layout, and why it does not answer the rest."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Collection
 from typing import Final
 
 from vecstore.dialects.tokens import Path
-from vecstore.dialects.weaviate.layout import PROPERTY_TYPES, BaseType
-from vecstore.errors import ConfigurationError
+from vecstore.dialects.weaviate.layout import BaseType, is_property
 from vecstore.filter.convert import ALL_LITERALS, SAFE_DOUBLE, Capabilities, Refusal
-from vecstore.filter.keys import read_key
+from vecstore.filter.text import key_text
 from vecstore.filter.tree import ORDERINGS
-from vecstore.filter.values import Kind, Scalar, UnusableValue
+from vecstore.filter.values import Kind, Scalar
 
 SAMPLES: Final[dict[BaseType, Scalar]] = {"text": "x", "int": 0, "number": 0.0, "boolean": True}
 # A filter travels as nested protobuf messages, one for each level, and readers of protobuf stop at
@@ -47,35 +46,26 @@ def exact_capabilities(numbers: Collection[Path], texts: Collection[Path]) -> Ca
 
 def undeclared(path: Path) -> Refusal:
     """Why the plain layout does not answer for a property."""
-    return Refusal(
-        "the data type of this property is not declared",
-        f"declare it: Weaviate(properties={{{path[0]!r}: ...}}) with one "
-        f"of {', '.join(PROPERTY_TYPES)}",
-    )
+    if len(path) == 1 and not is_property(path[0]):
+        return Refusal(
+            "no property has this name: names have letters, digits and _, start with a small "
+            "letter (the server makes it one) or _, and are not reserved",
+            "store the value under another name; in collections that vecstore lays out, "
+            'Weaviate(layout="exact") answers any key',
+        )
+    return Refusal("what this property holds is not declared", f"declare it: {_schema(path, None)}")
 
 
 def unordered(path: Path, kind: Kind | None) -> Refusal:
     """Why the exact layout does not order the values of a key."""
-    option = "numbers" if kind is Kind.NUMBER else "texts"
-    key = path[0] if len(path) == 1 else path
+    what = "numbers" if kind is Kind.NUMBER else "texts"
     return Refusal(
-        f"it orders {option} by a property of their own, and this key has none",
-        "declare the key, and add the documents with it: "
-        f'Weaviate(layout="exact", {option}={{{key!r}}})',
+        f"it orders {what} by a property of their own, and this key has none",
+        f"declare the key, and add the documents by it: {_schema(path, kind)}",
     )
 
 
-def read_paths(option: str, keys: Collection[str | Path]) -> frozenset[Path]:
-    """The keys of an option as paths.
-
-    Raises:
-        ConfigurationError: For what is no set of keys.
-    """
-    if isinstance(keys, str):
-        raise ConfigurationError(f"{option} takes a set of keys: {option}={{{keys!r}}}")
-    try:
-        return frozenset([read_key(key) for key in keys])
-    except UnusableValue as error:
-        raise ConfigurationError(f"{option}: {error.reason}; {error.remedy}") from None
-    except TypeError as error:
-        raise ConfigurationError(f"{option} takes keys, or tuples of names: {error}") from None
+def _schema(path: Path, kind: Kind | None) -> str:
+    held = {Kind.NUMBER: "float", Kind.STRING: "str", None: "..."}.get(kind, "...")
+    layout = "" if kind is None else 'layout="exact", '
+    return f"Weaviate({layout}schema=Schema({{{key_text(path)!r}: {held}}}))"

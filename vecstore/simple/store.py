@@ -389,9 +389,11 @@ class SimpleVectorStore(VectorStore):
             numbers = snapshot.size * (snapshot.dimension or 1)
             return small and numbers <= _QUICK_NUMBERS and call.request.query is None
         if isinstance(call, GetCall) and call.ids is not None:
-            return len(call.ids) <= _QUICK_ROWS and (small or call.filter is call.within is None)
+            return len(call.ids) <= _QUICK_ROWS and (
+                small or (call.filter is None and call.within is None)
+            )
         if isinstance(call, CountCall):
-            return small or call.filter is call.within is None
+            return small or (call.filter is None and call.within is None)
         return False
 
     def _compile_filter(self, filter: Expression) -> Expression:

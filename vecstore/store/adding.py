@@ -38,7 +38,6 @@ from vecstore.store.backend import (
 )
 from vecstore.store.capabilities import OnError
 from vecstore.store.limits import RecordLimits
-from vecstore.store.scope import Scope
 
 if TYPE_CHECKING:
     from vecstore.store.base import VectorStore
@@ -78,11 +77,11 @@ class Adding:
         self._lengths = store._lengths
         self._schema = store.schema
         self._expected = store.dimension
-        self._scope = None if call.within is None else Scope(call.within)
+        self._scope = call.within
         # The filter that the hook gets, where it decides by itself whom an id belongs to.
         reachable: tuple[bool, Any] = (True, None)
         if call.within is not None:
-            reachable = store._compiled("add", call.within)
+            reachable = store._compiled("add", call.within.filter)
         self._reachable, self._within = reachable
         self._ids: list[str] = []
         self._stored: dict[str, None] = {}

@@ -68,7 +68,7 @@ from vecstore.store.operations import (
     SearchManyCall,
     UpdateMetadataCall,
 )
-from vecstore.store.scope import ScopeInput
+from vecstore.store.scope import Recent, Scope, ScopeInput
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -596,7 +596,7 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         return self
 
     def _compiled(
-        self, operation: str, filter: Expression | None, within: Expression | None = None
+        self, operation: str, filter: Expression | None, within: Scope | None = None
     ) -> tuple[bool, Any]:
         """Whether the filter can match at all, and what it becomes (None: no filter).
 
@@ -612,7 +612,7 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
             if most is not None and (cost is None or cost > most):
                 check_cost(filter, most, self.name)
         if within is not None:
-            filter = within if filter is None else within & filter
+            filter = within.filter if filter is None else within.joined(filter)
         assert filter is not None
         simple = filter.kept.simple  # a search for a tree that is known goes no further for it
         if simple is None:
@@ -721,7 +721,7 @@ class ScopedStore(VectorStore):
         self._given = scope
         self._closed = False
         self._entered_from: ScopedStore | None = None
-        self._scope: Callable[[], Expression]
+        self._scope: Callable[[], Scope]
         # A field is callable as well, only to say that it is none.
         if callable(scope) and not isinstance(scope, Field):
             self._scope = self._checked(_asked(scope))
@@ -803,12 +803,17 @@ class ScopedStore(VectorStore):
                 self._check_open()
                 yield document
 
-    def _checked(self, scope: Callable[[], Expression]) -> Callable[[], Expression]:
+    def _checked(self, scope: Callable[[], Expression]) -> Callable[[], Scope]:
         """A scope that raises ScopeError when it is none, or none that keeps anything out."""
+        known: Recent[Expression, Scope] = Recent()
 
-        def checked() -> Expression:
+        def checked() -> Scope:
+            given = scope()
+            found = known.get(given)
+            if found is not None:
+                return found
             # Rebuilt, it carries no text that an error could quote, and costs its callers nothing.
-            filter = without_origin(scope())
+            filter = without_origin(given)
             try:
                 everything = matches_everything(simplified(filter)) or self._root._matches_all(
                     filter
@@ -823,7 +828,7 @@ class ScopedStore(VectorStore):
                     "the filter of this scope matches every document and keeps nothing apart; use "
                     "the store itself to work on all of it"
                 )
-            return filter
+            return known.put(given, Scope(filter))
 
         return checked
 
@@ -860,7 +865,7 @@ class ScopedStore(VectorStore):
     def __reduce__(self) -> tuple[Any, ...]:
         scope = self._given
         if not callable(scope) or isinstance(scope, Field):
-            scope = self._scope()
+            scope = self._scope().filter
         return ScopedStore, (self._parent, scope)
 
     def __repr__(self) -> str:
@@ -868,11 +873,11 @@ class ScopedStore(VectorStore):
         return f"<ScopedStore of {self._parent!r}{state}>"
 
 
-def _constant(filter: Expression) -> Callable[[], Expression]:
-    return lambda: filter
+def _constant(value: Result) -> Callable[[], Result]:
+    return lambda: value
 
 
-def _failed(error: ScopeError) -> Callable[[], Expression]:
+def _failed(error: ScopeError) -> Callable[[], Scope]:
     def scope() -> NoReturn:
         raise error
 

@@ -49,16 +49,16 @@ class Call(Generic[Result]):
     """One operation; subclasses carry its arguments.
 
     Attributes:
-        within: What a scope adds to the call: it reaches only documents that match. None outside
+        within: The scope that the call is in: it reaches only documents that match. None outside
             of every scope.
     """
 
     operation: ClassVar[str]
-    within: Expression | None = None
+    within: Scope | None = None
 
-    def narrowed(self, scope: Expression) -> Self:
+    def narrowed(self, scope: Scope) -> Self:
         """The same call inside a scope, around the scopes it is in already."""
-        return replace(self, within=scope if self.within is None else scope & self.within)
+        return replace(self, within=scope if self.within is None else scope.around(self.within))
 
     def run(self, store: VectorStore) -> Result:
         """Do the work, on a store that is open."""
@@ -437,9 +437,9 @@ class UpdateMetadataCall(Call[int]):
         Raises:
             ScopeError: If the change would move a document out of it.
         """
-        if self.within is None:
+        scope = self.within
+        if scope is None:
             return self.filter
-        scope = Scope(self.within)
         condition = scope.condition_to_stay(self.set, self.unset)
         if condition is True:
             return self.filter
@@ -553,7 +553,7 @@ class ClearCall(Call[None]):
         if self.within is None:
             store._ask("clear", store._clear)
             return
-        matches, filter = store._compiled("clear", self.within)
+        matches, filter = store._compiled("clear", self.within.filter)
         if matches:
             store._ask("clear", store._delete_filtered, filter)
 

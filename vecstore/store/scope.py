@@ -3,17 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Final, Generic, TypeVar
 
 from vecstore.document import shown_id
 from vecstore.errors import ScopeError
 from vecstore.filter.evaluate import matcher_of_every_element, read_path
 from vecstore.filter.normalize import fold_empty_list, simplified, simplify
 from vecstore.filter.text import key_text
-from vecstore.filter.tree import Expression, FilterInput, Op
+from vecstore.filter.tree import MEMBERSHIPS, Expression, FilterInput, Op
 
 ScopeInput = FilterInput | Callable[[], FilterInput]
 """A filter, or a function that returns one."""
+
+Known = TypeVar("Known")
+Made = TypeVar("Made")
+
+_RECENT: Final = 16
+_LARGEST_KEPT: Final = 1_000
+"""Nodes and literals of the largest filter that is kept with its scope."""
+
+
+class Recent(Generic[Known, Made]):
+    """What was made of a few objects lately, for whoever comes with the very object again.
+
+    It is asked without a lock: the pairs are replaced in one step, so that threads that add at the
+    same time make a thing twice at worst.
+
+    Example:
+        >>> names = Recent()
+        >>> one, equal = [1], [1]
+        >>> names.put(one, "one")
+        'one'
+        >>> names.get(one), names.get(equal)
+        ('one', None)
+    """
+
+    __slots__ = ("_pairs",)
+
+    def __init__(self) -> None:
+        self._pairs: tuple[tuple[Known, Made], ...] = ()
+
+    def get(self, known: Known) -> Made | None:
+        """What was made of this object; None if that is not known, or not any more."""
+        for one, made in self._pairs:
+            if one is known:
+                return made
+        return None
+
+    def put(self, known: Known, made: Made) -> Made:
+        """Keep it, in the place of what was kept first."""
+        self._pairs = ((known, made), *self._pairs[: _RECENT - 1])
+        return made
 
 
 class Scope:
@@ -38,10 +78,34 @@ class Scope:
     """
 
     def __init__(self, filter: Expression) -> None:
+        self.filter = filter
         self._simple = simplified(filter)
         self._equalities = _equalities(self._simple)
-        self.matches: Callable[[Mapping[str, Any]], bool] = filter.matcher()
-        self._admits: Callable[[Mapping[str, Any]], bool] = matcher_of_every_element(self._simple)
+        self._decided: Callable[[Mapping[str, Any]], bool] | None = None
+        self._joined: Recent[Expression, Expression] = Recent()
+        self._around: Recent[Scope, Scope] = Recent()
+
+    def joined(self, filter: Expression) -> Expression:
+        """The filter, inside this scope.
+
+        It is one tree for one filter, as long as that is asked for again before many others: what
+        a tree keeps, such as the query that it was compiled to, is found again.
+        """
+        known = self._joined.get(filter)
+        if known is not None:
+            return known
+        joined = self.filter & filter
+        return self._joined.put(filter, joined) if _is_small(filter) else joined
+
+    def around(self, inner: Scope) -> Scope:
+        """The scope of what belongs to both, one object for one inner scope."""
+        known = self._around.get(inner)
+        return known or self._around.put(inner, Scope(self.filter & inner.filter))
+
+    def _admits(self, metadata: Mapping[str, Any]) -> bool:
+        if self._decided is None:  # searches do not ask
+            self._decided = matcher_of_every_element(self._simple)
+        return self._decided(metadata)
 
     def admitted(self, metadata: dict[str, Any], document_id: str) -> dict[str, Any]:
         """The metadata of a new document, with the keys that the scope determines.
@@ -103,6 +167,15 @@ def leaves_scope() -> ScopeError:
         "this change of metadata would move documents out of the scope of this store; nothing was "
         "changed; leave the keys of the scope as they are"
     )
+
+
+def _is_small(filter: Expression) -> bool:
+    size = 0
+    for node in filter.walk():
+        size += 1 + (len(node.value.items) if node.op in MEMBERSHIPS else 0)
+        if size > _LARGEST_KEPT:
+            return False
+    return True
 
 
 def _equalities(filter: Expression | bool) -> tuple[Expression, ...]:

@@ -7,6 +7,9 @@ MINUTES ?= 5
 # Further arguments for the tool behind a target: make test ARGS="tests/filter -x"
 ARGS    ?=
 
+# Tests start hundreds of interpreters: none of them is to compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 BIN       := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 FOR_DEMO  := $(VENV)/.installed-for-demo

@@ -14,6 +14,7 @@ engine, metric or option, what ``make test`` runs elsewhere; it is marked ``wide
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from functools import cache
@@ -47,6 +48,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("wide")
         if item.get_closest_marker("wide") is not None:
             item.add_marker("heavy")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Keep what pytest makes of 15,000 tests out of garbage collection, which would walk it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 def _is_repetition(item: pytest.Item) -> bool:

@@ -170,7 +170,15 @@ def test_sizes_are_within_what_the_engine_takes_or_refused(installed: type[Diale
             installed().compile(flat & (F.one_more != 7))
 
 
-def test_its_own_tests_pass(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("only", "count"),
+    [
+        # tests/dialects/conformance and tests/store/conformance run both suites whole.
+        ("column or grouping or constants or outlive", 11),
+        pytest.param("", 20, marks=pytest.mark.wide),
+    ],
+)
+def test_its_own_tests_pass(only: str, count: int, tmp_path: Path) -> None:
     """The conformance kit, run as someone outside would: in the package's folder, by pytest."""
     places = [str(EXAMPLE / "src"), str(EXAMPLE.parents[1])]
     run = subprocess.run(
@@ -185,6 +193,8 @@ def test_its_own_tests_pass(tmp_path: Path) -> None:
             "no:cacheprovider",
             "-m",
             "not heavy",
+            "-k",
+            only,
             "--deselect",  # tests/store/conformance runs it
             f"{EXAMPLE}/tests/test_store.py::TestSqliteStore",
             str(EXAMPLE),
@@ -199,7 +209,7 @@ def test_its_own_tests_pass(tmp_path: Path) -> None:
     assert run.returncode == 0, run.stdout + run.stderr
     passed = re.search(r"(\d+) passed", run.stdout)
     assert passed is not None
-    assert int(passed.group(1)) >= 20
+    assert int(passed.group(1)) >= count
 
 
 def test_its_readme_prints_what_it_claims(installed: type[Dialect[Any]], tmp_path: Path) -> None:

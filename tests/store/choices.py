@@ -59,6 +59,9 @@ OTHER_METRIC = (
 )
 """Under one metric more: where scores, lengths and directions are looked at."""
 
+OF_EVERY_METRIC = ("test_scores_and_order", "test_many_searches_at_once", "test_known_scores")
+"""Each class makes stores of all metrics for these, whatever its own is: once for an engine will do."""
+
 OTHER_IDS = (Ids, Adding, Updating, Deleting, Limits, "test_a_random_life", "test_eight_threads")
 """With ids of another kind."""
 

@@ -160,7 +160,7 @@ def test_the_strategies_reach_everything() -> None:
     paths: Counter[int] = Counter()
     types: Counter[str] = Counter()
 
-    @settings(max_examples=300, database=None, derandomize=True)
+    @settings(max_examples=120, database=None, derandomize=True)
     @given(filters(), metadata())
     def look(filter: Expression, document: dict[str, Any]) -> None:
         assert parse(filter.to_text(), limits=None) == filter
@@ -195,7 +195,7 @@ def test_filters_keep_to_the_capabilities() -> None:
     )
     seen = set()
 
-    @settings(max_examples=100, database=None, derandomize=True)
+    @settings(max_examples=40, database=None, derandomize=True)
     @given(filters(declared, max_depth=3))
     def look(filter: Expression) -> None:
         for atom in written_atoms(filter):

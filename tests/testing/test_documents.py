@@ -20,8 +20,10 @@ KIT = (ROOT / "docs" / "conformance.md").read_text("utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
-def run_the_page(folder: Path, code: str, only: str = "") -> str:
-    (folder / "test_page.py").write_text(code, "utf-8")
+def run_the_page(folder: Path, only: str = "", **codes: str) -> str:
+    """Run the page, in the versions that are given."""
+    for name, code in codes.items():
+        (folder / f"test_{name}.py").write_text(code, "utf-8")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-W", "error", "-q", "-p", "no:cacheprovider", "-k", only],
         cwd=folder,
@@ -34,8 +36,9 @@ def run_the_page(folder: Path, code: str, only: str = "") -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.wide  # the next one runs a part of it
 def test_the_dialect_of_the_page_passes_its_proof(tmp_path: Path) -> None:
-    output = run_the_page(tmp_path, "".join(BLOCKS))
+    output = run_the_page(tmp_path, page="".join(BLOCKS))
     assert re.search(r"^17 passed", output, re.MULTILINE), output
 
 
@@ -50,19 +53,23 @@ def test_the_package_of_the_page_can_be_published() -> None:
     assert f'name: ClassVar[str] = "{name}"' in BLOCKS[0]
 
 
-@pytest.mark.parametrize(
-    ("right", "wrong"),
-    [
-        ('negation = "" if wanted else "NOT "', 'negation = ""'),
-        ('"name = ", name, " AND value', '"\'\' <> ", name, " AND value'),
-        ("max_depth=16", "max_depth=40"),
-    ],
-)
-def test_a_slip_in_it_would_be_found(right: str, wrong: str, tmp_path: Path) -> None:
+SLIPS = {
+    "negation": ('negation = "" if wanted else "NOT "', 'negation = ""'),
+    "name": ('"name = ", name, " AND value', '"\'\' <> ", name, " AND value'),
+    "depth": ("max_depth=16", "max_depth=40"),
+}
+
+
+def test_a_slip_in_it_would_be_found(tmp_path: Path) -> None:
     code = "".join(BLOCKS)
-    assert right in code
-    output = run_the_page(tmp_path, code.replace(right, wrong), "grouping or limits")
-    assert re.search(r"\d+ failed", output), output
+    slipped = {}
+    for name, (right, wrong) in SLIPS.items():
+        assert right in code
+        slipped[name] = code.replace(right, wrong)
+    output = run_the_page(tmp_path, "grouping or limits", page=code, **slipped)
+    failed = set(re.findall(r"^FAILED test_(\w+)\.py", output, re.MULTILINE))
+    assert failed == set(SLIPS), output
+    assert re.search(r"^\d failed, \d passed", output, re.MULTILINE), output
 
 
 def test_the_report_of_the_other_page_is_what_it_prints(tmp_path: Path) -> None:
@@ -73,7 +80,7 @@ def test_the_report_of_the_other_page_is_what_it_prints(tmp_path: Path) -> None:
     )
     code = "".join(BLOCKS)
     assert asked in code
-    output = run_the_page(tmp_path, code.replace(asked, slip), "grouping")
+    output = run_the_page(tmp_path, "grouping", page=code.replace(asked, slip))
     (report,) = re.findall(r"```text\n(labels .*?)```", KIT, re.DOTALL)
     shown = [line.removeprefix("E").strip() for line in output.splitlines()]
     start = next(number for number, line in enumerate(shown) if "ConformanceError: labels" in line)

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from tests.dialects.conformance.test_milvus import ORDERINGS, misread, unreachable
-from tests.store.choices import AWAITED, ON_AN_ENGINE_REPEATED
+from tests.store.choices import AWAITED, OF_EVERY_METRIC, ON_AN_ENGINE_REPEATED
 from vecstore import Expression, VectorStore
 from vecstore.dialects.milvus import Milvus
 from vecstore.dialects.milvus.layout import TAGS, FieldLayout
@@ -103,10 +103,12 @@ class TestPagesOfServers(OnMilvus, Reading, Updating):
 
 
 class TestDotScores(InFile, Searching):
+    repeats = OF_EVERY_METRIC
     metric = "dot"
 
 
 class TestEuclideanScores(InFile, Searching):
+    repeats = OF_EVERY_METRIC
     metric = "euclidean"
 
 

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from tests.store.choices import AWAITED, ON_AN_ENGINE_REPEATED, OTHER_INDEX
+from tests.store.choices import AWAITED, OF_EVERY_METRIC, ON_AN_ENGINE_REPEATED, OTHER_INDEX
 from vecstore import VectorStore
 from vecstore.dialects.pgvector.rows import vector_text
 from vecstore.dialects.pgvector.store import PgvectorStore
@@ -102,13 +102,16 @@ class TestHnsw(OnPostgres, StoreSuite):
 
 
 class TestDotScores(OnPostgres, Searching):
+    repeats = OF_EVERY_METRIC
     metric = "dot"
 
 
 class TestEuclideanScores(OnPostgres, Searching):
+    repeats = OF_EVERY_METRIC
     metric = "euclidean"
 
 
 class TestHnswEuclideanScores(OnPostgres, Searching):
+    repeats = OF_EVERY_METRIC
     metric = "euclidean"
     index = "hnsw"

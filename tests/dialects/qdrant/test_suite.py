@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 from qdrant_client import models
 
-from tests.store.choices import AWAITED, ON_AN_ENGINE_REPEATED
+from tests.store.choices import AWAITED, OF_EVERY_METRIC, ON_AN_ENGINE_REPEATED
 from vecstore import VectorStore
 from vecstore.dialects.qdrant import Qdrant
 from vecstore.dialects.qdrant.layout import LANGCHAIN, PayloadLayout
@@ -79,10 +79,12 @@ class TestManyInMemory(InMemory, Lives):
 
 
 class TestDotScores(InMemory, Searching):
+    repeats = OF_EVERY_METRIC
     metric = "dot"
 
 
 class TestEuclideanScores(InMemory, Searching):
+    repeats = OF_EVERY_METRIC
     metric = "euclidean"
 
 

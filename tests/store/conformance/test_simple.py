@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.store.choices import OTHER_METRIC, OTHER_OPENING
+from tests.store.choices import OF_EVERY_METRIC, OTHER_METRIC, OTHER_OPENING
 from vecstore import SimpleVectorStore, VectorStore, open_store
 from vecstore.simple import certified
 from vecstore.testing import PersistentStoreTests, StoreSuite
@@ -23,11 +23,13 @@ class TestCosine(StoreSuite):
 
 class TestDot(TestCosine):
     chosen = OTHER_METRIC
+    repeats = OF_EVERY_METRIC
     metric = "dot"
 
 
 class TestEuclidean(TestCosine):
     chosen = OTHER_METRIC
+    repeats = OF_EVERY_METRIC
     metric = "euclidean"
 
 

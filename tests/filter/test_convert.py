@@ -78,6 +78,11 @@ def test_deep_and_long_trees_do_not_recurse() -> None:
         dialect.compile(tree)
 
 
+def test_the_pattern_of_a_rule_on_keys_is_compiled() -> None:
+    with pytest.raises(TypeError, match=r"re\.compile\('\[a-z\]\+'\)"):
+        KeyRule("[a-z]+", Refusal("lower case"))  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("limits", "tree", "op", "reason"),
     [

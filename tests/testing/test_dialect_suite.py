@@ -317,6 +317,15 @@ def test_limits_are_tried_on_both_sides() -> None:
 
     assert failures(suite_of(Small()), "test_limits") == {}
 
+    @dataclass(frozen=True, slots=True)
+    class OneForBoth(Memory):
+        @property
+        def capabilities(self) -> Capabilities:
+            sizes = {"max_depth": 3, "max_atoms": 10, "max_list": 5}
+            return Capabilities(max_number=100, max_ordered_number=100, **sizes)
+
+    assert failures(suite_of(OneForBoth()), "test_limits") == {}
+
     class Boundless(Small):
         pass
 

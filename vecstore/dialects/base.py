@@ -68,7 +68,10 @@ class Dialect(FilterConverter[Part]):
         """
         if filter is None:
             return self.everything()
-        expression = as_expression(filter, limits)
+        if type(filter) is Expression and filter.kept.limits is limits:
+            expression = filter  # as stores compile a tree that is known
+        else:
+            expression = as_expression(filter, limits)
         kept = expression.kept
         for dialect, compiled in kept.compiled:
             if dialect is self:

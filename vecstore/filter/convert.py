@@ -64,6 +64,10 @@ class KeyRule:
     pattern: re.Pattern[str]
     refusal: Refusal
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.pattern, re.Pattern):
+            raise TypeError(f"a KeyRule takes a compiled pattern: re.compile({self.pattern!r})")
+
 
 @frozen
 class FloatRule:

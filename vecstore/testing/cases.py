@@ -275,11 +275,14 @@ def limits(capabilities: Capabilities, atoms: Sequence[Expression]) -> Iterator[
     if equal_number is not None and capabilities.max_number is not None:
         yield from _number_limits(equal_number, capabilities.max_number)
     if greater_number is not None and capabilities.max_ordered_number is not None:
-        largest = capabilities.max_ordered_number
+        largest, field = capabilities.max_ordered_number, "max_ordered_number"
+        most = capabilities.max_number
+        if most is not None and most <= largest:
+            largest, field = most, "max_number"  # which is asked first
         for sign in (1, -1):
             within = atom(Op.GT, greater_number, sign * largest)
             beyond = atom(Op.GT, greater_number, sign * (largest + 1))
-            yield LimitCase(field="max_ordered_number", within=within, beyond=beyond)
+            yield LimitCase(field=field, within=within, beyond=beyond)
     equal_text = keys.get((Op.EQ, Kind.STRING))
     if equal_text is not None and capabilities.max_string_bytes is not None:
         yield from _text_limits(equal_text, capabilities.max_string_bytes)

@@ -256,6 +256,7 @@ ROOMS: dict[str, set[str]] = {
         "vecstore.dialects",
     },
     "schema": {*LANGUAGE, "vecstore.schema"},
+    "interop": {*LANGUAGE, "vecstore.installing", "vecstore.interop", "sqlglot"},
     "store": {
         *LANGUAGE,
         *(
@@ -568,6 +569,7 @@ def test_the_project_speaks_of_itself_alone() -> None:
         "docs/index.md",
         "docs/adding.md",
         "docs/async.md",
+        "docs/interop.md",
         "docs/multi-tenancy.md",
         "docs/observability.md",
         "docs/production.md",

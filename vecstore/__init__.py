@@ -32,7 +32,7 @@ __getattr__, __dir__, __all__ = door(
         "vecstore.filter.builder": "F FilterBuilder",
         "vecstore.filter.convert": "Capabilities Compiled FilterConverter",
         "vecstore.filter.limits": "Limits",
-        "vecstore.filter.tree": "Expression Group Key Op Span Value",
+        "vecstore.filter.tree": "Expression FALSE Group Key Op Span TRUE Value",
         "vecstore.filter.values": "Kind clean_metadata",
         "vecstore.grammar.parser": "parse",
         "vecstore.schema": "CoercedFilterWarning Schema",

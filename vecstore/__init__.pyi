@@ -34,6 +34,8 @@ from vecstore.filter.convert import Capabilities as Capabilities
 from vecstore.filter.convert import Compiled as Compiled
 from vecstore.filter.convert import FilterConverter as FilterConverter
 from vecstore.filter.limits import Limits as Limits
+from vecstore.filter.tree import FALSE as FALSE
+from vecstore.filter.tree import TRUE as TRUE
 from vecstore.filter.tree import Expression as Expression
 from vecstore.filter.tree import Group as Group
 from vecstore.filter.tree import Key as Key

@@ -21,6 +21,8 @@ REQUIREMENTS: Final[dict[str, tuple[str, ...]]] = {
     "pinecone": ("pinecone>=10,<11",),
     "weaviate": ("weaviate-client>=4.20,<5",),
     "otel": ("opentelemetry-api>=1.30,<2",),
+    "sql": ("sqlglot>=28",),
+    "parquet": ("pyarrow>=18",),
     "cli": ("typer>=0.26,<0.29", "rich>=13.8"),
     "wordllama": ("wordllama>=0.4,<0.5",),
     "fast": ("orjson>=3.10,<4",),

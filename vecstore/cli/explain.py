@@ -13,6 +13,7 @@ from rich.text import Text
 from vecstore.cli.filters import compiled_object
 from vecstore.cli.screen import answers, error_text
 from vecstore.cli.settings import build_dialect, complete_dialect
+from vecstore.cli.sources import SourceOption, read_filter
 from vecstore.cli.terminal import (
     FilterArgument,
     FilterFileOption,
@@ -20,7 +21,6 @@ from vecstore.cli.terminal import (
     compact_json,
     error_object,
     expected_errors,
-    parsed_filter,
     print_json,
 )
 from vecstore.dialects.registry import dialect_names
@@ -52,6 +52,7 @@ def explain(
             show_default=False,
         ),
     ] = None,
+    source: SourceOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a filter becomes: rewritten, and as every backend's own query.
@@ -60,7 +61,7 @@ def explain(
     options here; `vecstore compile -d NAME -o KEY=VALUE` takes others.
     """
     with expected_errors(as_json):
-        expression = parsed_filter(argument, file)
+        expression = read_filter(argument, file, source)
         outcomes = [(name, _outcome(name, expression)) for name in dialects or dialect_names()]
     steps = rewrites(expression)
     if as_json:

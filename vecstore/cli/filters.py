@@ -12,6 +12,7 @@ from vecstore.cli.settings import (
     SettingOption,
     build_dialect,
 )
+from vecstore.cli.sources import SourceOption, read_filter
 from vecstore.cli.terminal import (
     NEGATIVE,
     FilterArgument,
@@ -20,7 +21,6 @@ from vecstore.cli.terminal import (
     SchemaOption,
     error_object,
     expected_errors,
-    parsed_filter,
     print_json,
     print_plain,
 )
@@ -47,6 +47,8 @@ FMT_EXAMPLES = """
   vecstore fmt 'year>=2020 && (lang="de")'
 
   vecstore fmt --file filter.txt
+
+  vecstore fmt --from sql "year >= 2020 AND lang <> 'de'"
 """
 
 CHECK_EXAMPLES = """
@@ -67,15 +69,20 @@ COMPILE_EXAMPLES = """
   vecstore compile -d pgvector -o column=meta -o paramstyle=numeric_dollar "lang != 'de'"
 
   vecstore compile -d qdrant --json "NOT (year < 2020)" | jq .query
+
+  vecstore compile --from pinecone -d qdrant '{"year": {"$gte": 2020}}'
 """
 
 
 def parse(
-    argument: FilterArgument = None, file: FilterFileOption = None, as_json: JsonOption = False
+    argument: FilterArgument = None,
+    file: FilterFileOption = None,
+    source: SourceOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Show how a filter is read: its tree, or with --json its JSON form."""
     with expected_errors(as_json):
-        expression = parsed_filter(argument, file)
+        expression = read_filter(argument, file, source)
         if as_json:
             print_json(expression.to_dict())
         else:
@@ -83,11 +90,14 @@ def parse(
 
 
 def fmt(
-    argument: FilterArgument = None, file: FilterFileOption = None, as_json: JsonOption = False
+    argument: FilterArgument = None,
+    file: FilterFileOption = None,
+    source: SourceOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Write a filter in its canonical form."""
     with expected_errors(as_json):
-        text = parsed_filter(argument, file).to_text()
+        text = read_filter(argument, file, source).to_text()
         if as_json:
             print_json({"text": text})
         else:
@@ -100,6 +110,7 @@ def check(
     dialect: DialectOption = None,
     settings: SettingOption = None,
     schema: SchemaOption = None,
+    source: SourceOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Say whether a filter is right, and with -d whether a backend answers it exactly.
@@ -115,7 +126,7 @@ def check(
         if emitter is None and settings:
             raise typer.BadParameter("an option needs a dialect: -d NAME", param_hint="--option")
         try:
-            expression = parsed_filter(argument, file)
+            expression = read_filter(argument, file, source)
             if declared is not None:
                 declared.check(expression)
             if emitter is not None:
@@ -141,12 +152,13 @@ def compile(
     settings: SettingOption = None,
     file: FilterFileOption = None,
     schema: SchemaOption = None,
+    source: SourceOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write a filter as a backend's own query, with its parameters."""
     with expected_errors(as_json):
         declared = _read_schema(schema)
-        expression = parsed_filter(argument, file)
+        expression = read_filter(argument, file, source)
         if declared is not None:
             declared.check(expression)
         compiled = build_dialect(dialect, settings, declared).compile(expression)

@@ -236,6 +236,11 @@ def _program(
     ]
 
 
+def atom_test(atom: Expression) -> Test:
+    """Whether one comparison or null test is TRUE on a document with this metadata."""
+    return _atom_test(atom, _reader, any)
+
+
 def _atom_test(atom: Expression, reader: Readers, elements: OfElements) -> Test:
     if reader is _stored_reader and elements is any and len(atom.key.path) == 1:
         test = _plain_test(atom.key.path[0], atom)

@@ -22,8 +22,8 @@ from itertools import combinations, zip_longest
 from typing import Any, Final
 
 from vecstore.filter.evaluate import stored_matcher
-from vecstore.filter.normalize import TRUE_WHERE_ABSENT, simplify
-from vecstore.filter.tree import LOGICAL, NULL_TESTS, Expression, Op, trusted
+from vecstore.filter.normalize import TRUE_WHERE_ABSENT, simplified, simplify
+from vecstore.filter.tree import LOGICAL, NULL_TESTS, Expression, Op, rule, trusted
 from vecstore.filter.values import Kind, Scalar, kind_of
 
 WORK: Final = 50_000
@@ -33,6 +33,18 @@ _WHOLE: Final = 2**53
 """From here on all floats are whole numbers."""
 
 Path = tuple[str, ...]
+
+
+@rule("is_true")
+def is_true(expression: Expression) -> bool:
+    """Whether a filter selects every document, as far as bounded work can tell."""
+    return matches_everything(simplified(expression))
+
+
+@rule("is_false")
+def is_false(expression: Expression) -> bool:
+    """Whether a filter selects no document, as far as rewriting it can tell."""
+    return simplified(expression) is False
 
 
 def matches_everything(simple: Expression | bool) -> bool:

@@ -28,6 +28,7 @@ from vecstore.filter.values import (
 
 if TYPE_CHECKING:
     from vecstore.filter.evaluate import Evaluator
+    from vecstore.filter.two_valued import DeclaredKeys
 
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 
@@ -410,9 +411,18 @@ class Kept:
         cost: Of what comes from outside in it.
         limits: Those that the tree has been found to keep within.
         compiled: By dialect, the last first; None in place of a result that was made only once.
+        two_valued_matcher: Decides documents, unknown comparisons taken for false.
     """
 
-    __slots__ = ("compiled", "cost", "evaluator", "limits", "simple", "stored_matcher")
+    __slots__ = (
+        "compiled",
+        "cost",
+        "evaluator",
+        "limits",
+        "simple",
+        "stored_matcher",
+        "two_valued_matcher",
+    )
 
     def __init__(self) -> None:
         self.evaluator: Evaluator | None = None
@@ -421,6 +431,7 @@ class Kept:
         self.cost: int | None = None
         self.limits: Limits | None = None
         self.compiled: tuple[tuple[object, Any], ...] = ()
+        self.two_valued_matcher: Callable[[Mapping[str, Any]], bool] | None = None
 
 
 class Expression(Immutable):
@@ -621,16 +632,79 @@ class Expression(Immutable):
         expression: Expression = _RULES["normalize"](self)
         return expression
 
-    def matches(self, metadata: Mapping[str, Any]) -> bool:
+    def two_valued(self, schema: DeclaredKeys | None = None) -> Expression:
+        """The filter that selects what this one does where an unknown comparison counts as false.
+
+        ``NOT year > 2020`` selects no document without a year. Haystack, LlamaIndex, MongoDB and
+        Qdrant take the comparison for false there, and its negation for true. This is the tree
+        that says so: ``year <= 2020 OR year IS NULL``. It needs a schema, for only that tells
+        that ``year`` holds no list and no text.
+
+        Args:
+            schema: Declares each key that is ordered under a NOT, to hold single values of one
+                kind; a :class:`~vecstore.Schema`. Where no key is, none is needed.
+
+        Returns:
+            A tree without NOT. It selects, of documents that fit the schema, those of which
+            ``matches(metadata, unknown=False)`` is true.
+
+        Raises:
+            FilterTypeError: For a key ordered under a NOT that is not declared so.
+
+        Example:
+            >>> from vecstore import Schema, parse
+            >>> parse("NOT year > 2020").two_valued(Schema({"year": int})).to_text()
+            'year <= 2020 OR year IS NULL'
+        """
+        expression: Expression = _RULES["two_valued"](self, schema)
+        return expression
+
+    @property
+    def is_true(self) -> bool:
+        """Whether every document is selected, as far as bounded work can tell.
+
+        Example:
+            >>> from vecstore import TRUE, parse
+            >>> TRUE.is_true, parse("x IS NULL OR x IS NOT NULL").is_true
+            (True, True)
+        """
+        verdict: bool = _RULES["is_true"](self)
+        return verdict
+
+    @property
+    def is_false(self) -> bool:
+        """Whether no document is selected, as far as rewriting the filter can tell.
+
+        Example:
+            >>> from vecstore import FALSE, parse
+            >>> FALSE.is_false, parse("x IN [] AND y == 1").is_false
+            (True, True)
+        """
+        verdict: bool = _RULES["is_false"](self)
+        return verdict
+
+    def matches(self, metadata: Mapping[str, Any], *, unknown: bool | None = None) -> bool:
         """Whether a document with this metadata is selected.
 
         Args:
             metadata: A document's metadata; Python values are read as a document would hold them.
+            unknown: What an ordering counts as that is unknown, of a missing value for example:
+                None keeps it unknown, as every store does; with False it is false, and its
+                negation true, as Haystack and LlamaIndex have it. See :meth:`two_valued`.
 
         Raises:
             DocumentError: If a value that the filter looks at cannot be held by a document.
+            TypeError: If ``unknown`` is something else.
         """
-        return self._evaluate().matches(metadata)
+        if unknown is None:
+            return self._evaluate().matches(metadata)
+        if unknown is not False:
+            raise TypeError(f"unknown is False, or None to keep it unknown, not {unknown!r}")
+        kept = self.kept
+        matcher = kept.two_valued_matcher
+        if matcher is None:
+            matcher = kept.two_valued_matcher = _RULES["two_valued_matcher"](self)
+        return matcher(metadata)
 
     def evaluate(self, metadata: Mapping[str, Any]) -> bool | None:
         """The three-valued verdict: True, False, or None for unknown."""
@@ -741,6 +815,12 @@ def trusted(
     node = Expression.__new__(Expression)
     node._fill(op, operands, span, op if written is None else written, from_outside, merged)
     return node
+
+
+TRUE = trusted(Op.NIN, (Key("always"), Value(())))
+"""Selects every document. No document is looked at for it, whatever the key's name."""
+FALSE = trusted(Op.IN, (Key("never"), Value(())))
+"""Selects no document."""
 
 
 def read(op: Op, operands: tuple[Any, ...], span: Span, from_outside: bool) -> Expression:

@@ -12,10 +12,12 @@ from vecstore.errors import ConfigurationError, DocumentError, FilterTypeError
 from vecstore.filter.keys import read_key
 from vecstore.filter.text import key_text, literal_text
 from vecstore.filter.tree import (
+    FALSE,
     LOGICAL,
     MEMBERSHIPS,
     NULL_TESTS,
     ORDERINGS,
+    TRUE,
     Expression,
     Value,
     trusted,
@@ -328,6 +330,8 @@ class Schema:
         path = atom.key.path
         declared = self._keys.get(path)
         if declared is None:
+            if atom in (TRUE, FALSE):
+                return atom
             self._check_undeclared(atom, path)
             return atom
         if atom.op in NULL_TESTS:

@@ -349,8 +349,20 @@ def _interrupter() -> Iterator[Callable[[float], None]]:
 # --- flat -------------------------------------------------------------------------------------
 
 
+METHODS = tuple(_CALLS)
+"""What :func:`memory_flat` calls."""
+_EMPTYING = ("delete", "clear")
+_REFILLED_AFTER = 20
+"""Calls after which the documents are there again, so that those which empty a store find some."""
+
+
 def memory_flat(
-    store: VectorStore, calls: int = 2_000, *, allowed: int = 6 * 1024 * 1024, seed: int = 1
+    store: VectorStore,
+    calls: int = 2_000,
+    *,
+    methods: Iterable[str] = METHODS,
+    allowed: int = 6 * 1024 * 1024,
+    seed: int = 1,
 ) -> dict[str, int]:
     """Call each method so many times, and see that the process does not grow.
 
@@ -360,6 +372,7 @@ def memory_flat(
     Args:
         store: The store; closed at the end.
         calls: How many calls of each method.
+        methods: Which of :data:`METHODS`.
         allowed: Bytes of growth that count as none.
         seed: Of everything random.
 
@@ -370,14 +383,19 @@ def memory_flat(
         AssertionError: Naming the method that keeps something.
     """
     random, grown = Random(seed), {}
-    store.add([version_of(f"stress-{number}", number) for number in range(IDS)])
+
+    def run(name: str, calls: int) -> None:
+        for number in range(calls):
+            if name in _EMPTYING and number % _REFILLED_AFTER == 0:
+                _fill(store)
+            _CALLS[name](store, random, number)
+
     try:
-        for name, call in _CALLS.items():
-            for number in range(max(20, calls // 10)):
-                call(store, random, number)
+        for name in methods:
+            _fill(store)
+            run(name, max(20, calls // 10))
             before = _resident()
-            for number in range(calls):
-                call(store, random, number)
+            run(name, calls)
             grown[name] = _resident() - before
             assert grown[name] <= allowed, (
                 f"{calls:,} calls of {name} keep {grown[name] / 1e6:.1f} MB"
@@ -385,6 +403,10 @@ def memory_flat(
     finally:
         store.close()
     return grown
+
+
+def _fill(store: VectorStore) -> None:
+    store.add([version_of(f"stress-{number}", number) for number in range(IDS)])
 
 
 def _resident() -> int:

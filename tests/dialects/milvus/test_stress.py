@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.stress import DIMENSION, add_and_change, everything_at_once, interrupted, memory_flat
+from tests.stress import (
+    DIMENSION,
+    METHODS,
+    add_and_change,
+    everything_at_once,
+    interrupted,
+    memory_flat,
+)
 from vecstore.dialects.milvus.store import MilvusStore
 
 
@@ -39,9 +46,12 @@ def test_interrupted_many_times(folder: Path) -> None:
 
 @pytest.mark.heavy
 @pytest.mark.timeout(7_200)
-def test_memory_of_a_hundred_thousand_calls(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("method", METHODS)
+def test_memory_of_a_hundred_thousand_calls(
+    method: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # The engine keeps rows in memory until it writes a segment: 128 MB of them by its own count,
     # which are several times as much in the process.
     monkeypatch.setattr("milvus_lite.engine.collection.MEMTABLE_MEMORY_LIMIT", 8 * 2**20)
     with opening(folder)() as store:
-        memory_flat(store, calls=100_000, allowed=60 * 2**20)
+        memory_flat(store, calls=100_000, methods=[method], allowed=60 * 2**20)

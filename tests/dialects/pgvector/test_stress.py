@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from tests.stress import DIMENSION, add_and_change, everything_at_once, interrupted, memory_flat
+from tests.stress import (
+    DIMENSION,
+    METHODS,
+    add_and_change,
+    everything_at_once,
+    interrupted,
+    memory_flat,
+)
 from vecstore.dialects.pgvector.store import PgvectorStore
 
 
@@ -54,6 +61,7 @@ def test_interrupted_many_times(postgres_dsn: str, table: str) -> None:
 
 @pytest.mark.heavy
 @pytest.mark.timeout(7_200)
-def test_memory_of_a_hundred_thousand_calls(postgres_dsn: str, table: str) -> None:
+@pytest.mark.parametrize("method", METHODS)
+def test_memory_of_a_hundred_thousand_calls(method: str, postgres_dsn: str, table: str) -> None:
     with opening(postgres_dsn, table)() as store:
-        memory_flat(store, calls=100_000)
+        memory_flat(store, calls=100_000, methods=[method])

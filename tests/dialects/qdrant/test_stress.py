@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.stress import DIMENSION, everything_at_once, memory_flat
+from tests.stress import DIMENSION, METHODS, everything_at_once, memory_flat
 from vecstore.dialects.qdrant.store import QdrantStore
 
 
@@ -33,6 +33,8 @@ def test_everything_at_once_for_a_minute(tmp_path: Path) -> None:
 
 
 @pytest.mark.heavy
-@pytest.mark.timeout(3_600)
-def test_memory_of_many_calls() -> None:
-    memory_flat(QdrantStore("docs", location=":memory:", dimension=DIMENSION), calls=20_000)
+@pytest.mark.timeout(7_200)
+@pytest.mark.parametrize("method", METHODS)
+def test_memory_of_a_hundred_thousand_calls(method: str) -> None:
+    store = QdrantStore("docs", location=":memory:", dimension=DIMENSION)
+    memory_flat(store, calls=100_000, methods=[method])

@@ -143,6 +143,8 @@ PLACEHOLDERS = {
 WORDS |= set("CASE WHEN THEN ELSE END EXISTS SELECT FROM WHERE AS numeric boolean array".split())
 WORDS |= {"element", "item", "jsonb_array_elements", "FALSE"}
 WORDS |= {"vecstore_row", "vecstore_metadata", "OFFSET", "0"}
+WORDS |= {f"vecstore_key_{n}" for n in range(5)}
+WORDS |= {"jsonb_agg", "jsonb_build_array"}
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -154,7 +156,9 @@ def test_the_text_is_ours_and_every_key_and_value_is_bound(style: Any) -> None:
         for text in (*HOSTILE_TEXTS, *ODD_KEYS)
         for filter in (F[text] == text, F[text] > text, F.a[text].is_null(), F[text].not_in([text]))
     ]
-    for filter in [*hostile, *[source.filter() for _ in range(100)]]:
+    many = [Expression(Op.AND, *[(F[key] == n) | (F.z[key] != n) for n in range(40)])
+            for key in ODD_KEYS]  # fmt: skip
+    for filter in [*hostile, *many, *[source.filter() for _ in range(100)]]:
         compiled = dialect.compile(filter)
         marks = re.findall(PLACEHOLDERS[style], compiled.query)
         if style != "format":
@@ -411,10 +415,62 @@ def test_long_conditions_select_the_same(postgres_dsn: str, gin: bool) -> None:
                 assert engine.select(compiled) == oracle(filter, rows), filter.to_text()
 
 
+@pytest.mark.parametrize("gin", [False, True])
+def test_many_comparisons_of_one_key_select_the_same(postgres_dsn: str, gin: bool) -> None:
+    """Past a few they are made on the value by itself, past many on what it has in common."""
+    dice = random.Random(71)
+    kinds = (
+        [0, 1, 1.0, -1, 1.5, 2**53, 1e15, 1e23],
+        ["", "1", "x", "X", "true", "ü"],
+        [True, False],
+    )
+    literals = [literal for kind in kinds for literal in kind]
+    values = [*literals, None, {}, {"a": 1}, {"1": 1}, []]
+    values += [dice.choices(dice.choice(kinds), k=dice.randrange(6)) for _ in range(40)]
+    rows = {str(n): {"a": value, "o": {"b": dice.choice(values)}} for n, value in enumerate(values)}
+    rows |= {"none": {}, "list": {"o": [{"b": 1}]}, "text": {"o": "b"}}
+
+    def comparison() -> Expression:
+        key = dice.choice([F.a, F.a, F.o.b])
+        some = dice.sample(literals, dice.choice([1, 1, 2, 5]))
+        made = key.in_(some) if len(some) > 1 else key == some[0]
+        return ~made if dice.random() < 0.5 else made
+
+    with PostgresRows(postgres_dsn, gin=gin) as engine:
+        engine.load(rows)
+        for pairs in [10, 14, 40, 80] * 6:
+            inner, outer = dice.sample([Op.AND, Op.OR], 2)
+            # One that decides little, or most of such filters would hold of all rows or of none.
+            parts = [Expression(inner, comparison(), comparison(), F.a.is_null(), F.a > 3)
+                     if inner is Op.OR else comparison() & comparison() for _ in range(pairs)]  # fmt: skip
+            for filter in (Expression(outer, *parts), comparison() & Expression(outer, *parts)):
+                compiled = Pgvector().compile(filter)
+                assert engine.select(compiled) == oracle(filter, rows), filter.to_text()
+
+
+@pytest.mark.parametrize(
+    "filter",
+    [
+        Expression(Op.AND, *[(F.a == n) | (F.b != n) for n in range(125)]),
+        Expression(Op.AND, *[(F.a == n) | (F.b == "x") for n in range(125)]),
+    ],
+)
+def test_a_list_is_gone_through_once_and_not_for_each_comparison(filter: Expression) -> None:
+    """Its elements are looked up; where an index serves a part, only few stand outside."""
+    query = Pgvector().compile(filter).query
+    outside, _, inside = query.partition("(SELECT")
+    assert outside.count("@>") <= 16
+    # Once they are stepped to and looked up; what is left of them is compared.
+    assert inside.count("jsonb_array_elements(") in (1, 2)
+    assert len(re.findall(r'(vecstore_metadata|"metadata") @>', query)) <= 16
+
+
 @pytest.mark.parametrize(
     ("filter", "hits"),
     [
         (Expression(Op.OR, *[F[f"k{n}"] == n for n in range(100)]), 0),
+        (Expression(Op.AND, *[(F.a == n) | (F[f"k{n}"] != n) for n in range(100)]), 100),
+        (Expression(Op.AND, *[(F.b == "x") | (F[f"k{n}"] == n) for n in range(100)]), 100),
         (Expression(Op.OR, *[(F.b == n) & (F[f"k{n}"] == n) for n in range(100)]), 0),
         (Expression(Op.OR, *[F[f"k{n}"] == n for n in range(99)], F.b == "x"), 100),
         (Expression(Op.AND, *[F[f"k{n}"] != n for n in range(100)]), 100),

@@ -7,16 +7,16 @@ from typing import ClassVar, Final, Literal, get_args
 
 from vecstore.dialects.base import check_choice
 from vecstore.dialects.pgvector.columns import Column, read_columns
-from vecstore.dialects.pgvector.layout import encode_json, encode_nested
+from vecstore.dialects.pgvector.layout import encode_json
 from vecstore.dialects.pgvector.membership import (
     MOST_CONTAINED,
     MOST_WITHOUT_INDEX,
     among,
     with_few_scans,
 )
-from vecstore.dialects.pgvector.reading import CONTAINS, Read, all_of, any_of
+from vecstore.dialects.pgvector.reading import Combination, Read, contains, with_few_reads
 from vecstore.dialects.sql import Bound, SqlDialect, SqlPart
-from vecstore.filter.convert import Capabilities
+from vecstore.filter.convert import Capabilities, Compiled
 from vecstore.filter.normalize import fold_empty_list
 from vecstore.filter.tree import NULL_TESTS, Expression, Op
 from vecstore.frozen import field, frozen
@@ -98,11 +98,16 @@ class Pgvector(SqlDialect):
 
     def all_of(self, parts: list[SqlPart]) -> SqlPart:
         """``(a AND b ...)``."""
-        return all_of(with_few_scans(parts))
+        return Combination("AND", with_few_scans(parts), self.indexed)
 
     def any_of(self, parts: list[SqlPart]) -> SqlPart:
         """``(a OR b ...)``."""
-        return any_of(parts, self.max_parameters if self.paramstyle == "format" else None)
+        return Combination("OR", parts, self.indexed)
+
+    def finish(self, part: SqlPart) -> Compiled:
+        """Metadata is unpacked a few times a row, however long the condition is."""
+        most = self.max_parameters if self.paramstyle == "format" else None
+        return SqlDialect.finish(self, with_few_reads(part, most))
 
     def order(self, atom: Expression) -> SqlPart:
         """A comparison that is guarded by the type of the value."""
@@ -131,8 +136,7 @@ class Pgvector(SqlDialect):
         elif len(items) > most:
             contained = among(self._at(atom), self._at(atom, "->>"), items)
         else:
-            candidates = encode_nested(atom.key.path, items)
-            contained = [self._json, CONTAINS, Bound(candidates, "text[]::jsonb[]"), ")"]
+            contained = contains(self._json, atom.key.path, items)
         if op is Op.EQ or op is Op.IN:
             return contained
         # IS NOT TRUE rather than NOT: a NULL column is a document without the key.

@@ -2,7 +2,9 @@
 
 PostgreSQL keeps metadata of more than some two kilobytes compressed, and every operator that is
 given the column unpacks it for itself: of 250 comparisons, over 95 % of the time went there. Past a
-few of them, a condition is put into a subselect that unpacks the metadata once.
+few of them, a condition is put into a subselect that unpacks the metadata once. Where many literals
+are compared with one key, it also finds out once which of them a row has there: otherwise each
+comparison goes through the whole list that a value may be.
 
 An index on the metadata does not reach into a subselect. So conditions that it may serve stand
 outside as well: those of an AND beside the subselect, those of an OR in groups, each behind a
@@ -12,15 +14,20 @@ the same, only rows of which the subselect is true come to them.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Final
 
+from vecstore.dialects.pgvector.layout import encode_json, encode_nested
 from vecstore.dialects.sql import Bound, SqlPart, joined
+from vecstore.filter.values import Scalar
 
 MOST_READS: Final = 16
 """So often a condition may read the metadata as it is; and the size of a group."""
+_MANY: Final = 32
+"""Literals of one key from which on it is cheaper to look for all of them in one go."""
 
 CONTAINS: Final = " @> ANY("
-_UNPACKED: Final = "vecstore_row.vecstore_metadata"
+_METADATA: Final = "vecstore_metadata"
 
 
 class Read(str):
@@ -29,71 +36,126 @@ class Read(str):
     __slots__ = ()
 
 
-class Combination(list[str | Bound]):
-    """An AND or OR.
+class Sought(Bound):
+    """The documents of which metadata has to contain one, behind :data:`CONTAINS`.
 
     Attributes:
-        plain: The same without subselects, for what it becomes part of.
+        path: The key that is compared.
+        literals: What its value is compared with.
     """
 
-    __slots__ = ("plain",)
-
-    def __init__(self, part: SqlPart, plain: SqlPart) -> None:
-        super().__init__(part)
-        self.plain = plain
+    path: tuple[str, ...]
+    literals: tuple[Scalar, ...]
 
 
-def all_of(parts: list[SqlPart]) -> Combination:
-    """``(a AND b ...)``."""
-    plains = [_plain(part) for part in parts]
-    whole = joined(plains, " AND ")
-    served = [part for part, plain in zip(parts, plains, strict=True) if _is_served(plain)]
-    others = [plain for plain in plains if not _is_served(plain)]
-    if sum(map(_reads, others)) <= MOST_READS:
-        return Combination(joined(parts, " AND "), whole)
-    unpacked = _unpacked(joined(others, " AND "))
-    return Combination(joined([*served, unpacked], " AND ") if served else unpacked, whole)
+def contains(column: Read, path: tuple[str, ...], literals: tuple[Scalar, ...]) -> SqlPart:
+    """The value at a key equals one of the literals, or is a list with an element that does."""
+    sought = Sought(encode_nested(path, literals), "text[]::jsonb[]")
+    sought.path, sought.literals = path, literals
+    return [column, CONTAINS, sought, ")"]
 
 
-def any_of(parts: list[SqlPart], most_bound: int | None) -> Combination:
-    """``(a OR b ...)``.
+class Combination(list[str | Bound]):
+    """An AND or OR as it reads without subselects.
+
+    Attributes:
+        joint: AND or OR.
+        parts: Its operands.
+        reads: How often it reads the metadata.
+        is_served: Whether an index may find its rows.
 
     Args:
+        joint: AND or OR.
         parts: Its operands.
+        indexed: Whether an index serves the metadata.
+    """
+
+    __slots__ = ("indexed", "is_served", "joint", "parts", "reads")
+
+    def __init__(self, joint: str, parts: list[SqlPart], indexed: bool) -> None:
+        super().__init__(joined(parts, f" {joint} "))
+        self.joint = joint
+        self.parts = parts
+        self.reads = sum(map(_reads, parts))
+        self.indexed = indexed
+        served = [_is_served(part, indexed) for part in parts]
+        self.is_served = any(served) if joint == "AND" else all(served)
+
+
+def with_few_reads(part: SqlPart, most_bound: int | None) -> SqlPart:
+    """A whole condition, with subselects where it reads the metadata often.
+
+    Args:
+        part: The condition.
         most_bound: How many parameters it may bind; None where one that stands twice counts once.
     """
-    plains = [_plain(part) for part in parts]
-    whole = joined(plains, " OR ")
-    if _reads(whole) <= MOST_READS:
-        return Combination(whole, whole)
-    if not all(map(_is_served, plains)):
-        return Combination(_unpacked(whole), whole)
-    if most_bound is not None and sum(isinstance(one, Bound) for one in whole) * 2 > most_bound:
-        return Combination(whole, whole)
+    if not isinstance(part, Combination) or part.reads <= MOST_READS:
+        return part
+    if part.joint == "OR":
+        return _either(part, most_bound)
+    served, others = _split(part)
+    if sum(map(_reads, others)) <= MOST_READS:
+        served, others = part.parts, []
+    outside = [with_few_reads(one, most_bound) for one in served]
+    if others:
+        outside.append(_unpacked_and_found(joined(others, " AND ")))
+    return joined(outside, " AND ") if len(outside) > 1 else outside[0]
+
+
+def _split(combination: Combination) -> tuple[list[SqlPart], list[SqlPart]]:
+    """Those of an AND that an index is to find, and those that are tested on what it found.
+
+    Of short ones a few are enough for it. Each of them reads the metadata for itself.
+    """
+    served: list[SqlPart] = []
+    others: list[SqlPart] = []
+    room = MOST_READS
+    for part in combination.parts:
+        reads = _reads(part)
+        if not _is_served(part, combination.indexed) or room < reads <= MOST_READS:
+            others.append(part)
+            continue
+        served.append(part)
+        if reads <= MOST_READS:
+            room -= reads
+    return served, others
+
+
+def _either(part: Combination, most_bound: int | None) -> SqlPart:
+    if not part.is_served:
+        return _unpacked_and_found(part)
+    if most_bound is not None and sum(isinstance(one, Bound) for one in part) * 2 > most_bound:
+        return part
     groups: list[list[SqlPart]] = [[]]
     room = MOST_READS
-    for plain in plains:
-        room -= _reads(plain)
+    for one in part.parts:
+        room -= _reads(one)
         if room < 0 and groups[-1]:
             groups.append([])
-            room = MOST_READS - _reads(plain)
-        groups[-1].append(plain)
+            room = MOST_READS - _reads(one)
+        groups[-1].append(one)
     either = [joined(group, " OR ") for group in groups]
-    guarded = [joined([_unpacked(group), group], " AND ") for group in either]
-    return Combination(joined(guarded, " OR "), whole)
-
-
-def _plain(part: SqlPart) -> SqlPart:
-    return part.plain if isinstance(part, Combination) else part
+    guarded = [joined([_unpacked(one), one], " AND ") if _reads(one) else one for one in either]
+    return joined(guarded, " OR ")
 
 
 def _reads(part: SqlPart) -> int:
+    if isinstance(part, Combination):
+        return part.reads
     return sum(isinstance(piece, Read) for piece in part)
 
 
-def _is_served(part: SqlPart) -> bool:
-    """Whether an index may find the rows: a containment is neither negated nor hidden from it."""
-    for place, piece in enumerate(part):
+def _is_served(part: SqlPart, indexed: bool) -> bool:
+    """Whether an index may find the rows.
+
+    That of the metadata serves a containment that is neither negated nor hidden from it. What does
+    not read the metadata is about a column of its own, which may have another.
+    """
+    if isinstance(part, Combination):
+        return part.is_served
+    if not _reads(part):
+        return True
+    for place, piece in enumerate(part) if indexed else ():
         if isinstance(piece, str) and piece.endswith(CONTAINS):
             _bound, _closed, *after = part[place + 1 : place + 4]
             if not after or not str(after[0]).startswith(") IS "):
@@ -101,12 +163,87 @@ def _is_served(part: SqlPart) -> bool:
     return False
 
 
+# --- the subselect --------------------------------------------------------------------------------
+
+
 def _unpacked(part: SqlPart) -> SqlPart:
     """The condition on metadata that is unpacked once, which the empty path does to any value."""
     column = next((piece for piece in part if isinstance(piece, Read)), None)
     if column is None:
         return part
-    inside = [Read(_UNPACKED) if isinstance(piece, Read) else piece for piece in part]
-    start: SqlPart = ["(SELECT ", *inside, " FROM (SELECT ", column]
-    # OFFSET keeps the planner from taking the inner subselect apart again.
-    return [*start, " #> '{}'::text[] AS vecstore_metadata OFFSET 0) AS vecstore_row)"]
+    # OFFSET keeps the planner from taking the inner subselects apart again.
+    source: SqlPart = ["(SELECT ", column, f" #> '{{}}'::text[] AS {_METADATA} OFFSET 0)"]
+    return ["(SELECT ", *_on_metadata(part), " FROM ", *source, " AS vecstore_row)"]
+
+
+def _unpacked_and_found(part: SqlPart) -> SqlPart:
+    """The same, where keys that many literals are compared with are looked at once."""
+    literals: dict[tuple[str, ...], int] = defaultdict(int)
+    for piece in part:
+        if isinstance(piece, Sought):
+            literals[piece.path] += len(piece.literals)
+    many = [path for path, count in literals.items() if count >= _MANY]
+    if not many:
+        return _unpacked(part)
+    found = {path: _Found(f"vecstore_key_{number}", path) for number, path in enumerate(many)}
+    inside: SqlPart = []
+    pieces = iter(enumerate(part))
+    for place, piece in pieces:
+        sought = part[place + 2] if isinstance(piece, Read) and place + 2 < len(part) else None
+        key = found.get(sought.path) if isinstance(sought, Sought) else None
+        if isinstance(sought, Sought) and key is not None:
+            inside += key.holds(sought.literals)
+            for _ in range(3):  # the operator, what was sought, and the parenthesis
+                next(pieces)
+        else:
+            inside.append(piece)
+    column = next(piece for piece in part if isinstance(piece, Read))
+    source: SqlPart = ["SELECT ", column, f" #> '{{}}'::text[] AS {_METADATA} OFFSET 0"]
+    keys = found.values()
+    for columns in ([key.value() for key in keys], [key.literals() for key in keys]):
+        made = [piece for one in columns for piece in (", ", *one)]
+        source = [f"SELECT {_METADATA}", *made, " FROM (", *source, ") AS vecstore_row OFFSET 0"]
+    return ["(SELECT ", *_on_metadata(inside), " FROM (", *source, ") AS vecstore_row)"]
+
+
+def _on_metadata(part: SqlPart) -> SqlPart:
+    return [_METADATA if isinstance(piece, Read) else piece for piece in part]
+
+
+class _Found:
+    """Which of many literals a row has at a key."""
+
+    __slots__ = ("_literals", "_name", "_path")
+
+    def __init__(self, name: str, path: tuple[str, ...]) -> None:
+        self._name = name
+        self._path = path
+        self._literals: list[str] = []
+
+    def holds(self, literals: tuple[Scalar, ...]) -> SqlPart:
+        """One comparison: the row has one of these literals."""
+        written = [encode_json(one) for one in literals]
+        self._literals += written
+        return [self._name, CONTAINS, Bound(written, "text[]::jsonb[]"), ")"]
+
+    def value(self) -> SqlPart:
+        """What the row has at the key."""
+        steps: SqlPart = [_METADATA]
+        for segment in self._path:
+            steps += [" -> ", Bound(segment, "text")]
+        return [*steps, f" AS {self._name}"]
+
+    def literals(self) -> SqlPart:
+        """Of all literals those that :meth:`value` is, or holds: a list, or NULL for none.
+
+        JSON values are equal that have one type and content, and 1 equals 1.0. An array that is
+        known when the statement is planned is a hash table.
+        """
+        name = self._name
+        return [
+            "(SELECT jsonb_agg(element.item) FROM jsonb_array_elements("
+            f"CASE jsonb_typeof({name}) WHEN 'array' THEN {name} "
+            f"ELSE jsonb_build_array({name}) END) AS element(item) WHERE element.item = ANY(",
+            Bound(self._literals, "text[]::jsonb[]"),
+            f")) AS {name}",
+        ]

@@ -20,7 +20,8 @@ from vecstore import (
 )
 from vecstore.dialects.milvus.store import _LITE_MAX_COST
 from vecstore.dialects.pgvector.store import PgvectorStore
-from vecstore.dialects.qdrant.store import _LOCAL_MAX_COST
+from vecstore.dialects.qdrant import Qdrant
+from vecstore.dialects.qdrant.store import QdrantStore
 from vecstore.filter.cost import filter_cost
 from vecstore.filter.limits import DEFAULT_LIMITS
 from vecstore.filter.normalize import simplify
@@ -32,7 +33,7 @@ BUDGETS = (
     SimpleVectorStore.capabilities.max_cost,
     PgvectorStore.capabilities.max_cost,
     _LITE_MAX_COST,
-    _LOCAL_MAX_COST,
+    QdrantStore.capabilities.max_cost,
 )
 
 
@@ -68,6 +69,23 @@ def no_escape(name: str) -> None:
             SimpleVectorStore().count(text)
     within = largest(SHAPES[name], lambda one: cost(one) <= limit)
     assert SimpleVectorStore().count(within) == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["== OR, many keys", "IS NULL AND, many keys", "ranges, one key", "ands of ors"]
+)
+def test_a_qdrant_server_reads_a_payload_a_hundred_times_at_most(name: str) -> None:
+    """Its engine reads a document's payload for each condition that no index answers."""
+    budget = QdrantStore.capabilities.max_cost
+    assert budget is not None
+    compiled = Qdrant().compile(largest(SHAPES[name], lambda one: cost(one) <= budget))
+    waiting, conditions = [compiled.query], 0
+    while waiting:
+        part = waiting.pop()
+        branches = [part.get(branch, []) for branch in ("must", "should", "must_not")]
+        conditions += not any(branches)
+        waiting += [below for branch in branches for below in branch]
+    assert conditions <= 110
 
 
 def test_there_are_forty_shapes() -> None:

@@ -136,7 +136,13 @@ def _either(part: Combination, most_bound: int | None) -> SqlPart:
         groups[-1].append(one)
     either = [joined(group, " OR ") for group in groups]
     guarded = [joined([_unpacked(one), one], " AND ") if _reads(one) else one for one in either]
-    return joined(guarded, " OR ")
+    if not _compared_with_many(part):
+        return joined(guarded, " OR ")
+    # Looking up once pays for all groups together. PostgreSQL tests first what it takes to be
+    # cheaper, which the groups are not if the last one asks for all of it again.
+    whole = _unpacked_and_found(part)
+    guarded[-1] = joined([guarded[-1], whole], " AND ")
+    return joined([whole, joined(guarded, " OR ")], " AND ")
 
 
 def _reads(part: SqlPart) -> int:
@@ -178,11 +184,7 @@ def _unpacked(part: SqlPart) -> SqlPart:
 
 def _unpacked_and_found(part: SqlPart) -> SqlPart:
     """The same, where keys that many literals are compared with are looked at once."""
-    literals: dict[tuple[str, ...], int] = defaultdict(int)
-    for piece in part:
-        if isinstance(piece, Sought):
-            literals[piece.path] += len(piece.literals)
-    many = [path for path, count in literals.items() if count >= _MANY]
+    many = _compared_with_many(part)
     if not many:
         return _unpacked(part)
     found = {path: _Found(f"vecstore_key_{number}", path) for number, path in enumerate(many)}
@@ -204,6 +206,15 @@ def _unpacked_and_found(part: SqlPart) -> SqlPart:
         made = [piece for one in columns for piece in (", ", *one)]
         source = [f"SELECT {_METADATA}", *made, " FROM (", *source, ") AS vecstore_row OFFSET 0"]
     return ["(SELECT ", *_on_metadata(inside), " FROM (", *source, ") AS vecstore_row)"]
+
+
+def _compared_with_many(part: SqlPart) -> list[tuple[str, ...]]:
+    """The keys that many literals are compared with."""
+    literals: dict[tuple[str, ...], int] = defaultdict(int)
+    for piece in part:
+        if isinstance(piece, Sought):
+            literals[piece.path] += len(piece.literals)
+    return [path for path, count in literals.items() if count >= _MANY]
 
 
 def _on_metadata(part: SqlPart) -> SqlPart:

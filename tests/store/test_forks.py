@@ -197,6 +197,38 @@ def test_two_threads_of_a_child_make_it_anew_once() -> None:
     in_a_child(work)
 
 
+def test_a_call_that_forks_on_its_way_goes_on_in_both_processes() -> None:
+    """It was let in by the parent; the hook runs in the child, which has nothing of its own yet."""
+
+    class Forking:
+        child = -1
+
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return [[1.0, 2.0] for _ in texts]
+
+        def embed_query(self, text: str) -> list[float]:
+            self.child = os.fork()
+            return [1.0, 2.0]
+
+    class Anew(MinimalStore):
+        forks = 0
+
+        def _after_fork(self) -> None:
+            self.forks += 1
+
+    embedder = Forking()
+    store = Anew(embedder)
+    store.add([Document("text", {}, "a", [1, 2])])
+    found: list[Document] = []
+    try:
+        found += store.search("x")
+    finally:
+        if embedder.child == 0:
+            os._exit(0 if (store.forks, len(found)) == (1, 1) else 1)
+    assert os.waitpid(embedder.child, 0)[1] == 0
+    assert (store.forks, len(found)) == (0, 1)
+
+
 def test_a_store_that_one_process_has_says_so_in_a_child() -> None:
     store = MinimalStore(dimension=2)
     store.add(documents(3))

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -246,6 +247,25 @@ def _exits(pids: list[int]) -> list[int]:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_scan_is_not_taken_away_while_it_fetches(open_pg: Open, postgres_dsn: str) -> None:
+    """Closing waits for rows that the server is about to give."""
+    connections = open_pg(dimension=2, index=None)._connections
+    rows = connections.stream("scan", "SELECT pg_advisory_xact_lock(52), 8", {}, 2)
+    fetched: list[Any] = []
+    reading = threading.Thread(target=lambda: fetched.extend(rows))
+    closing = threading.Thread(target=connections.close)
+    with psycopg.connect(postgres_dsn) as other, psycopg.connect(postgres_dsn) as watching:
+        other.execute("SELECT pg_advisory_xact_lock(52)")
+        reading.start()
+        eventually(lambda: _waiting(watching) == 1)
+        closing.start()
+        closing.join(0.2)  # time enough to close what is being read
+        other.rollback()
+        reading.join()
+        closing.join()
+    assert [row[1] for row in fetched] == [8]
+
+
 class TestForks:
     @pytest.fixture
     def store(self, open_pg: Open) -> PgvectorStore:
@@ -299,6 +319,24 @@ class TestForks:
 
         assert _exits([_in_child(close)]) == [0]
         assert store.count() == 100
+
+    def test_a_child_that_never_asks_drops_nothing_of_the_parent_s(
+        self, store: PgvectorStore, postgres_dsn: str
+    ) -> None:
+        """What was inherited is kept: a driver tells of connections that are dropped while open."""
+        own = [PgvectorStore(postgres_dsn, table=store._spec.table)]
+        assert own[0].count() == 100
+
+        def drop() -> None:
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                own.clear()
+                gc.collect()
+            assert [str(one.message) for one in told] == []
+
+        assert _exits([_in_child(drop)]) == [0]
+        assert own[0].count() == 100
+        own[0].close()
 
     def test_a_pool_of_the_caller_s(self, store: PgvectorStore, postgres_dsn: str) -> None:
         with ConnectionPool(postgres_dsn, min_size=1, max_size=2, open=True) as pool:

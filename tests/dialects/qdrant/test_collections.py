@@ -179,6 +179,36 @@ class TestOurOwn:
         assert sorted(one.id for one in store.scan()) == [f"shared-{number}" for number in range(6)]
 
 
+class Meddling(QdrantClient):
+    """Another writer changes the point between what a store reads and what it writes."""
+
+    def batch_update_points(self, collection_name: str, *arguments: Any, **options: Any) -> Any:
+        key = "metadata" if collection_name == "own" else None
+        self.set_payload(collection_name, {"theirs": 2}, points=[_ID], key=key)
+        return super().batch_update_points(collection_name, *arguments, **options)
+
+
+_ID = str(uuid4())
+
+
+@pytest.mark.parametrize("collection", ["own", "plain"])
+def test_an_update_leaves_keys_alone_that_it_does_not_name(collection: str) -> None:
+    client = Meddling(":memory:")
+    client.create_collection(
+        collection, vectors_config=models.VectorParams(size=2, distance=models.Distance.COSINE)
+    )
+    metadata = {"ours": 1, "theirs": 1, "old": 1}
+    payload = (
+        {"text": "t", "metadata": metadata} if collection == "own" else {"text": "t", **metadata}
+    )
+    client.upsert(collection, [models.PointStruct(id=_ID, vector=[1.0, 0.0], payload=payload)])
+    layout = PayloadLayout(id=None, text="text", metadata="metadata" if collection == "own" else "")
+    store = QdrantStore(collection, client=client, layout=layout)
+    assert store.update_metadata([_ID], set={"ours": 3}, unset=["old"]) == 1
+    assert store.get([_ID])[0].metadata == {"ours": 3, "theirs": 2}
+    client.close()
+
+
 class TestOfOthers:
     """Written with the bare client, point by point as those libraries write them."""
 

@@ -258,6 +258,16 @@ def test_a_wrong_call_says_what_is_right(
     assert "Traceback" not in outcome.err
 
 
+def test_columns_are_keys_or_keys_with_names(run: Run) -> None:
+    Path("schema.toml").write_text('[keys]\nyear = "int"\nlang = "str"\n')
+    given = ("compile", "-d", "pgvector", "--schema", "schema.toml", "year > 1 AND lang == 'de'")
+    assert run(*given, "-o", "columns=year, lang").out.startswith('("year" > %(p0)s::bigint AND ')
+    assert '"language"' in run(*given, "-o", "columns=lang:language").out
+    outcome = run(*given, "-o", "columns=year:int")
+    assert outcome.code == 2
+    assert "columns=['year'], schema=" in outcome.err
+
+
 @pytest.mark.parametrize(
     ("dialect", "written", "options"),
     [

@@ -22,6 +22,7 @@ from vecstore.authoring import SqlDialect
 from vecstore.dialects.qdrant import Qdrant
 from vecstore.dialects.registry import get_dialect
 
+YEAR = Schema({"year": int})
 MISFITS: list[tuple[str, dict[str, Any]]] = [
     ("pgvector", {"column": 5}),
     ("pgvector", {"column": None}),
@@ -31,8 +32,9 @@ MISFITS: list[tuple[str, dict[str, Any]]] = [
     ("pgvector", {"paramstyle": ["format"]}),
     ("pgvector", {"columns": 5}),
     ("pgvector", {"columns": "year"}),
-    ("pgvector", {"columns": ["year"]}),
+    ("pgvector", {"columns": ["year"]}),  # of which nothing says what it holds
     ("pgvector", {"columns": {"year": 5}}),
+    ("pgvector", {"columns": {"year": "int"}}),
     ("pgvector", {"columns": {"year": "varchar"}}),
     ("qdrant", {"prefix": 5}),
     ("qdrant", {"prefix": ("a", 5)}),
@@ -56,7 +58,7 @@ def test_a_value_that_an_option_cannot_take(name: str, options: dict[str, Any]) 
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        ("pgvector", {"column": ["d", "metadata"], "columns": [("year", "int")]}),
+        ("pgvector", {"column": ["d", "metadata"], "columns": [["year"]], "schema": YEAR}),
         ("qdrant", {"prefix": ["a", "b"]}),
         ("milvus", {"tags": None}),
         ("pinecone", {"layout": "exact"}),

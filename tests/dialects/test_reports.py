@@ -687,7 +687,7 @@ def test_a_filter_given_as_text_is_the_same_filter() -> None:
         tree = (F.a == "it's") & ~(F.b != 2)
         text = str(tree)
         assert parse(text) == tree
-        options = {"properties": {"a": "text", "b": "int"}} if name == "weaviate" else {}
+        options: dict[str, Any] = {"schema": Schema({"a": str, "b": int})}
         assert str(compile_filter(text, name, **options)) == str(
             compile_filter(tree, name, **options)
         )

@@ -59,7 +59,8 @@ OTHER_LAYOUTS: dict[str, Dialect[Any]] = {
     "pgvector columns": Pgvector(
         column="m",
         paramstyle="numeric_dollar",
-        columns={"n": "int", "k": "str", "tags": "list[str]"},
+        columns=["n", "k", "tags"],
+        schema=Schema({"n": int, "k": str, "tags": list[str]}, others="allow"),
     ),
     "milvus plain": Milvus(field="m", tags=None),
     "pinecone exact": Pinecone(layout="exact"),

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
 from tests.engines.rows import Documents, Rows
+from vecstore import Schema
 from vecstore.dialects.pgvector.layout import encode_json
+from vecstore.filter.text import key_text
 
 
 @contextmanager
@@ -106,3 +108,10 @@ class PostgresRows(Rows):
 
     def close(self) -> None:
         self._connection.close()
+
+
+def promoted(columns: Mapping[str, str], names: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The options that promote keys of these kinds, in columns that may have other names."""
+    keys = {(key,): kind for key, kind in columns.items()}
+    named = {key_text((key,)): (names or {}).get(key, key) for key in columns}
+    return {"schema": Schema(keys, others="allow"), "columns": named}

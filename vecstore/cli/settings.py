@@ -163,6 +163,8 @@ def _value(dialect: type[Dialect[Any]], option: str, text: str) -> Any:
         pairs = [part.partition(":") for part in text.split(",") if part.strip()]
         if pairs and all(colon for _, colon, _ in pairs):
             return {key.strip(): item.strip() for key, _, item in pairs}
+        if collection is not None and not any(colon for _, colon, _ in pairs):
+            return collection(key.strip() for key, _, _ in pairs)
     elif type(value) in takes and not isinstance(value, str):
         return value
     elif str in takes:

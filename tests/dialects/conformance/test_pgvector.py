@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tests.dialects.conformance.conformance import (
-    AT_LENGTH,
+    DECLARED,
+    OF_THE_SCHEMA,
     ON_ANOTHER_ENGINE,
     Conformance,
+    Declared,
     Server,
 )
 from tests.engines.postgres import PostgresRows
 from tests.engines.rows import Documents, Rows
-from vecstore.dialects.pgvector import Column, Pgvector
+from vecstore import Kind
+from vecstore.dialects.pgvector import Pgvector
+from vecstore.dialects.pgvector.columns import read_columns
 from vecstore.dialects.pgvector.layout import encode_json
+from vecstore.filter.text import key_text
 from vecstore.testing import Domain
 
 
@@ -47,7 +50,11 @@ class TestPostgresServerSide(Conformance):
         return PostgresRows(server("postgres_dsn"), style="numeric_dollar")
 
 
-TYPES = {"k": "str", "x": "float", "y": "list[str]", "K": "int", "a b": "bool"}
+COLUMNS = [
+    key_text(path) for path, one in DECLARED.keys.items()
+    if len(path) == 1 and (not one.many or one.filter_kind is Kind.STRING)
+]  # fmt: skip
+"""All keys that can be promoted."""
 
 
 class PostgresColumnRows(PostgresRows):
@@ -55,8 +62,7 @@ class PostgresColumnRows(PostgresRows):
 
     def __init__(self, dsn: str) -> None:
         super().__init__(dsn)
-        for key, type_name in TYPES.items():
-            column = Column(type_name)
+        for key, column in read_columns(COLUMNS, DECLARED):
             computed = column.generated("metadata -> '" + key + "'")
             self._connection.execute(
                 f'ALTER TABLE documents ADD COLUMN "{key}" {column.sql_type} '
@@ -73,27 +79,24 @@ class PostgresColumnRows(PostgresRows):
             )
 
 
-def fits(path: tuple[str, ...], value: Any) -> bool:
-    """What the declared keys may hold."""
-    declared = TYPES.get(path[0]) if len(path) == 1 else None
-    if declared is None or value is None or value == []:
-        return True
-    if declared == "list[str]":
-        return isinstance(value, list) and isinstance(value[0], str)
-    if declared == "float":
-        return type(value) is float or (type(value) is int and int(float(value)) == value)
-    if declared == "int":
-        return type(value) is int and -(2**63) <= value < 2**63
-    return type(value) is {"str": str, "bool": bool}[declared]
+class TestPostgresColumns(Declared):
+    """Keys promoted to typed columns, beside others."""
 
-
-class TestPostgresColumns(Conformance):
-    """Some keys promoted to typed columns, others not."""
-
-    repeats = AT_LENGTH
-    dialect = Pgvector(columns=TYPES)
-    domain = Domain(accepts=fits)
+    chosen = (*Declared.chosen, "test_random_filters", "test_hostile_text_in_keys_and_values")
+    dialect = Pgvector(columns=COLUMNS, schema=DECLARED)
+    domain = Domain(accepts=lambda path, value: type(value) is not int or -(2**63) <= value < 2**63)
 
     @classmethod
     def open(cls, server: Server) -> Rows:
         return PostgresColumnRows(server("postgres_dsn"))
+
+
+class TestPostgresOfASchema(Declared):
+    """Nothing promoted: JSONB needs no telling."""
+
+    chosen = OF_THE_SCHEMA[1:]
+    dialect = Pgvector(schema=DECLARED)
+
+    @classmethod
+    def open(cls, server: Server) -> Rows:
+        return PostgresRows(server("postgres_dsn"))

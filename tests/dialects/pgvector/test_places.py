@@ -15,6 +15,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import dict_row, namedtuple_row
 from psycopg_pool import ConnectionPool
 
+from tests.engines.postgres import promoted
 from vecstore import (
     BackendError,
     ConfigurationError,
@@ -272,7 +273,8 @@ class TestTables:
         columns = [None, None, None, {"a_b": "int"}, {"b": "int"}]
         try:
             for name, declared in zip(names, columns, strict=True):
-                open_pg(table=name, dimension=2, columns=declared)
+                told = promoted(declared) if declared else {}
+                open_pg(table=name, dimension=2, **told)
             with psycopg.connect(postgres_dsn) as connection:
                 for name, declared in zip(names, columns, strict=True):
                     found = connection.execute(
@@ -304,11 +306,11 @@ class TestTables:
         declared = {"size": "int", "odd \" 'name'": "str", "tags": "list[str]"}
         open_pg(dimension=2).add(documents(3))
         with pytest.raises(SchemaMismatchError, match="ALTER TABLE") as caught:
-            open_pg(columns=declared)
+            open_pg(**promoted(declared))
         statements = re.findall(r"^  ((?:ALTER|CREATE).*);$", str(caught.value), re.MULTILINE)
         assert len(statements) == 6
         run(postgres_dsn, *statements)
-        store = open_pg(columns=declared)
+        store = open_pg(**promoted(declared))
         store.update_metadata(["d0001"], set={"size": 3, "tags": ["a"]})
         assert store.count("size == 3 AND tags == 'a'") == 1
 

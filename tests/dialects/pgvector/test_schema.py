@@ -6,6 +6,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from tests.engines.postgres import promoted
 from vecstore import (
     ConfigurationError,
     DimensionMismatchError,
@@ -91,9 +92,9 @@ def test_a_role_without_ddl_rights_uses_a_table_that_exists(
         ("id text PRIMARY KEY, text text, metadata jsonb, embedding real[]", {}, "'embedding' is real"),
         ("id text PRIMARY KEY, text text, metadata jsonb, embedding vector(2), owner text NOT NULL", {}, "'owner' is NOT NULL"),
         ("id text PRIMARY KEY, text text, metadata jsonb, embedding vector(3)", {"dimension": 2}, "3 dimensions, not 2"),
-        ("id text PRIMARY KEY, text text, metadata jsonb, embedding vector(2)", {"columns": {"year": "int"}}, "no column 'year'"),
-        ("id text PRIMARY KEY, text text, metadata jsonb, embedding vector(2), year bigint", {"columns": {"year": "int"}}, "not generated"),
-        ("id text PRIMARY KEY, text text, metadata jsonb, embedding vector(2), year text", {"columns": {"year": "int"}}, "'year' is text, not bigint"),
+        ("id text PRIMARY KEY, text text, metadata jsonb, embedding vector(2)", promoted({"year": "int"}), "no column 'year'"),
+        ("id text PRIMARY KEY, text text, metadata jsonb, embedding vector(2), year bigint", promoted({"year": "int"}), "not generated"),
+        ("id text PRIMARY KEY, text text, metadata jsonb, embedding vector(2), year text", promoted({"year": "int"}), "'year' is text, not bigint"),
     ],
 )  # fmt: skip
 def test_a_table_that_does_not_fit(
@@ -182,7 +183,7 @@ def test_hostile_names_are_quoted(open_pg: Open, postgres_dsn: str) -> None:
     try:
         store = open_pg(
             table=name, namespace=schema, dimension=2, text_column="te%xt", metadata_column='m"{}',
-            columns={"it's {k}": Column_("int")},
+            **promoted({"it's {k}": "int"}),
         )  # fmt: skip
         store.add([Document("x", {"it's {k}": 5}, id="1", embedding=[1, 0])])
         store.add(

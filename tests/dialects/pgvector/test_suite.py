@@ -29,7 +29,6 @@ class OnPostgres:
     """Each store in a table of its own, which goes with it."""
 
     index: str | None = None
-    columns: dict[str, str] | None = None
 
     dsn: str
 
@@ -44,7 +43,6 @@ class OnPostgres:
             table=f"suite_{next(_numbers)}",
             create=True,
             index=self.index,
-            columns=self.columns,
             **options,
         )
 

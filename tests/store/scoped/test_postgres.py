@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.engines.postgres import promoted
 from vecstore import Document, F, ScopeError
 from vecstore.dialects.pgvector.store import PgvectorStore
 
@@ -19,7 +20,7 @@ def store(postgres_dsn: str) -> Iterator[PgvectorStore]:
     with psycopg.connect(postgres_dsn, autocommit=True) as connection:
         connection.execute('DROP TABLE IF EXISTS "sco%ped"')
     made = PgvectorStore(
-        postgres_dsn, table="sco%ped", create=True, dimension=2, columns={"tenant": "str"}
+        postgres_dsn, table="sco%ped", create=True, dimension=2, **promoted({"tenant": "str"})
     )
     yield made
     made.close()

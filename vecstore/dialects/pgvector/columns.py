@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
+from vecstore.dialects.declared import Declaration
 from vecstore.dialects.pgvector.layout import encode_json
 from vecstore.dialects.pgvector.membership import MOST_CONTAINED, among_texts
 from vecstore.dialects.sql import Bound, SqlPart
@@ -22,6 +23,11 @@ from vecstore.filter.tree import Op
 from vecstore.filter.values import Kind, Scalar, UnusableValue, kind_of, shown
 from vecstore.frozen import frozen
 
+FORMER_TYPES: Final = {
+    **{name: name for name in ("bool", "int", "float", "str", "datetime")},
+    "list[str]": "list[str]",
+}
+_COLUMN_OF: Final = {"bool": "bool", "int": "int", "float": "float", "datetime": "datetime"}
 INT64: Final = (-(2**63), 2**63 - 1)
 
 _SYMBOLS = {Op.GT: ">", Op.GTE: ">=", Op.LT: "<", Op.LTE: "<="}
@@ -200,44 +206,88 @@ class Column:
         return (">" if upwards else "<="), double
 
 
-def read_columns(columns: Any) -> tuple[tuple[str, Column], ...]:
-    """Declared keys with their columns, in the form that a frozen dialect keeps.
+def read_columns(columns: Any, schema: Declaration | None = None) -> tuple[tuple[str, Column], ...]:
+    """Promoted keys with their columns, in the form that a frozen dialect keeps.
+
+    Args:
+        columns: Keys, or a mapping of keys to names of columns; or what has been read before.
+        schema: What the keys hold.
 
     Raises:
-        ConfigurationError: For a key or type that there cannot be, and a column used twice.
+        ConfigurationError: For a key that the schema does not declare, or that has no column, and a
+            column used twice.
     """
     pairs: list[tuple[str, Column]] = []
     names: set[str] = set()
-    try:
-        declarations = dict(columns)
-    except (TypeError, ValueError):
-        raise ConfigurationError(
-            f"columns maps keys to types, as in {{'year': 'int'}}; it is no {shown(columns, 40)}"
-        ) from None
-    for key, declared in declarations.items():
-        try:
-            # What has been read before is in pairs, and its keys are names.
-            path = read_key(key if isinstance(columns, Mapping) else (key,))
-        except UnusableValue as error:
-            raise ConfigurationError(f"columns: {error.reason}; {error.remedy}") from None
-        if len(path) > 1:
-            raise ConfigurationError(
-                f"columns: {key!r} steps into an object, and only keys at the top of metadata have "
-                f"columns; for one name with dots in it write {key_text((key,))!r}"
-            )
-        (segment,) = path
-        column = Column(declared) if isinstance(declared, str) else declared
-        if not isinstance(column, Column):
-            raise ConfigurationError(
-                f"columns: the key {key!r} is declared with a type such as 'int' or a Column, not "
-                f"with a {type(declared).__name__}"
-            )
-        column = Column(column.type, column.name or segment)
+    for key, given in _listed(columns):
+        if isinstance(given, Column) and not isinstance(columns, Mapping):
+            segment, column = key, given  # what has been read before
+        else:
+            segment = _read_segment(key)
+            column = Column(_column_type(segment, given, schema), given or segment)
         if column.name in names:
             raise ConfigurationError(f"columns: the column {column.name!r} is used for two keys")
         names.add(column.name)
         pairs.append((segment, column))
     return tuple(pairs)
+
+
+def _listed(columns: Any) -> list[tuple[Any, Any]]:
+    if isinstance(columns, Mapping):
+        return list(columns.items())
+    if isinstance(columns, str) or not isinstance(columns, Collection):
+        raise ConfigurationError(
+            "columns names keys, as in columns=['year'], or maps them to the names of their "
+            f"columns; it is no {shown(columns, 40)}"
+        )
+    read = [one for one in columns if isinstance(one, tuple) and isinstance(one[-1], Column)]
+    return read if len(read) == len(columns) else [(key, None) for key in columns]
+
+
+def _read_segment(key: Any) -> str:
+    try:
+        path = read_key(key)
+    except UnusableValue as error:
+        raise ConfigurationError(f"columns: {error.reason}; {error.remedy}") from None
+    if len(path) > 1:
+        raise ConfigurationError(
+            f"columns: {key!r} steps into an object, and only keys at the top of metadata have "
+            f"columns; for one name with dots in it write {key_text((key,))!r}"
+            if isinstance(key, str)
+            else f"columns: {key!r} steps into an object, and only keys at the top have columns"
+        )
+    return path[0]
+
+
+def _column_type(segment: str, given: Any, schema: Declaration | None) -> str:
+    """The type of the column of a key, by what the schema says of it."""
+    key = key_text((segment,))
+    if isinstance(given, Column) or (isinstance(given, str) and given in FORMER_TYPES):
+        held = given.type if isinstance(given, Column) else given
+        raise ConfigurationError(
+            f"columns: what keys hold is declared by a schema; write columns=[{segment!r}], "
+            f"schema=Schema({{{key!r}: {FORMER_TYPES[held]}}}, others='allow')"
+        )
+    if given is not None and not isinstance(given, str):
+        raise ConfigurationError(
+            f"columns: the column of {segment!r} has a name, not a {type(given).__name__}"
+        )
+    declared = None if schema is None else schema.keys.get((segment,))
+    if declared is None:
+        raise ConfigurationError(
+            f"columns: the key {key} needs a declaration: schema=Schema({{{key!r}: ...}})"
+        )
+    text = declared.filter_kind is Kind.STRING
+    found = ("list[str]" if text else "") if declared.many else _COLUMN_OF.get(declared.kind, "")
+    if not found and text:
+        found = "str"
+    if not found:
+        many = "list[...]" if declared.many else declared.kind
+        raise ConfigurationError(
+            f"columns: {key} is declared as {many}, and a column holds bool, int, float, texts, or "
+            "a list of texts; leave it in the metadata, where every filter is answered as well"
+        )
+    return found
 
 
 def _as_double(value: int | float) -> float:

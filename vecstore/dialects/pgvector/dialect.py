@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import ClassVar, Final, Literal, get_args
 
 from vecstore.dialects.base import check_choice
+from vecstore.dialects.declared import Declaration, declared_keys
 from vecstore.dialects.pgvector.columns import Column, read_columns
 from vecstore.dialects.pgvector.layout import encode_json
 from vecstore.dialects.pgvector.membership import (
@@ -36,16 +37,19 @@ class Pgvector(SqlDialect):
         paramstyle: ``"pyformat"`` writes ``%(p0)s`` and gives a dict (psycopg), ``"format"``
             ``%s`` and a tuple (psycopg), ``"named"`` ``:p0`` and a dict (SQLAlchemy ``text``),
             ``"numeric_dollar"`` ``$1`` and a tuple (asyncpg).
-        columns: Keys at the top of metadata that have a typed column of their own, as
-            ``{"year": "int"}`` or ``{"year": Column("int", name="published")}``. A declared key is
-            a contract: whoever only compiles vouches for the rows. The filter reads the column,
-            which must be computed as :meth:`Column.generated` says, and NULL where the key is
-            absent.
+        columns: Keys at the top of metadata that have a typed column of their own, as ``["year"]``
+            or, with the names of the columns, ``{"year": "published"}``; the schema says of which
+            type. It is a contract: whoever only compiles vouches for the rows. The filter reads the
+            column, which must be computed as :meth:`Column.generated` says, and NULL where the key
+            is absent.
         indexed: Whether a GIN index serves the column. It answers short lists; without one they
             are looked up row by row like long ones, which selects the same rows.
+        schema: What the keys hold, a :class:`~vecstore.Schema`. JSONB needs no telling: it says of
+            which types the ``columns`` are, and nothing else.
 
     Raises:
-        ConfigurationError: For a column name that SQL cannot hold or an unknown paramstyle.
+        ConfigurationError: For a column name that SQL cannot hold, an unknown paramstyle, or a key
+            in ``columns`` that the schema does not declare.
 
     Example:
         >>> compiled = Pgvector(column="meta").compile("country == 'BG'")
@@ -60,14 +64,16 @@ class Pgvector(SqlDialect):
 
     column: str | tuple[str, ...] = "metadata"
     paramstyle: ParamStyle = "pyformat"
-    columns: Mapping[str, str | Column] | tuple[tuple[str, Column], ...] = ()
+    columns: Mapping[str, str] | Collection[str] | tuple[tuple[str, Column], ...] = ()
     indexed: bool = True
+    schema: Declaration | None = None
     _json: Read = field(init=False, repr=False, compare=False)
     _typed: dict[str, tuple[str, Column]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        columns = read_columns(self.columns or {})
+        declared_keys(self.schema)  # refuses what is no schema
+        columns = read_columns(self.columns or (), self.schema)
         put(self, "columns", columns)
         if isinstance(self.column, list):
             put(self, "column", tuple(self.column))

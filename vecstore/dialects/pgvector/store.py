@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, Unpack
 
-from vecstore.dialects.pgvector.columns import Column, read_columns
+from vecstore.dialects.pgvector.columns import read_columns
 from vecstore.dialects.pgvector.connection import (
     LIBPQ_OPTIONS,
     URL_OPTIONS,
@@ -50,7 +50,7 @@ from vecstore.filter.convert import Compiled
 from vecstore.filter.text import key_text
 from vecstore.filter.tree import Expression
 from vecstore.store.backend import Batch, Place, Selection, duplicates_error, id_outside
-from vecstore.store.base import CommonOptions, VectorStore
+from vecstore.store.base import CommonOptions, VectorStore, read_schema
 from vecstore.store.capabilities import Metric, StoreCapabilities
 from vecstore.store.foreign import ForeignRecords
 from vecstore.store.limits import (
@@ -102,8 +102,9 @@ class PgvectorStore(VectorStore):
             (``ivfflat.probes``); None chooses by ``top_k``.
         exact_below: Up to this many matching rows a search is exact; 0 always asks the index
             first.
-        columns: Keys promoted to typed columns, such as ``{"year": "int"}``: a contract that
-            ``add`` enforces, served by ordinary indexes. See :class:`Column`.
+        columns: Keys promoted to typed columns, such as ``["year"]`` or, with the names of the
+            columns, ``{"year": "published"}``, served by ordinary indexes; the ``schema`` says of
+            which type. A contract that ``add`` enforces.
         id_column: Names of the columns, for a table that exists already. Its ids may be text,
             ``uuid`` or ``bigint``.
         text_column: See ``id_column``.
@@ -159,7 +160,7 @@ class PgvectorStore(VectorStore):
         index_options: Mapping[str, int] | None = None,
         search_effort: int | None = None,
         exact_below: int = 5_000,
-        columns: Mapping[str, str | Column] | None = None,
+        columns: Mapping[str, str] | Collection[str] | None = None,
         id_column: str = "id",
         text_column: str = "text",
         metadata_column: str = "metadata",
@@ -177,7 +178,7 @@ class PgvectorStore(VectorStore):
             text_column=text_column,
             metadata_column=metadata_column,
             embedding_column=embedding_column,
-            columns=read_columns(columns or {}),
+            columns=read_columns(columns or (), read_schema(common.get("schema"))),
             metric=metric,
             index=index,
             index_options=dict(index_options or {}),
@@ -191,7 +192,9 @@ class PgvectorStore(VectorStore):
                 self._declare_lengths(dimension)
         super().__init__(embedder, metric=metric, dimension=dimension, batching=batching, **common)
         self._declared = dict(self._spec.columns)
-        self._dialect = Pgvector(column=metadata_column, columns=self._spec.columns)
+        self._dialect = Pgvector(
+            column=metadata_column, columns=self._spec.columns, schema=self.schema
+        )
         self._create = create
         self._exact_below = exact_below
         self._search_effort = search_effort

@@ -88,6 +88,8 @@ class Connections:
         self._prepare_threshold = prepare_threshold
         # Compiling to machine code takes longer than any of our statements: filters look costly.
         self._settings = "SET LOCAL jit = off"
+        # Whether they matter to costly statements alone.
+        self._only_costs = statement_timeout is None
         if statement_timeout is not None:
             milliseconds = max(1, round(statement_timeout * 1_000))
             self._settings += f"; SET LOCAL statement_timeout = {milliseconds:d}"
@@ -134,12 +136,27 @@ class Connections:
                 )
             self.leave_to_parent()
 
-    def run(self, operation: str, work: Callable[[Cursor[Any]], Result]) -> Result:
+    def run(
+        self,
+        operation: str,
+        work: Callable[[Cursor[Any]], Result],
+        *,
+        settings: str = "",
+        reads_once: bool = False,
+    ) -> Result:
         """Do some work in a transaction of its own.
 
         The work is done again when the transaction lost against another one (a deadlock), when the
         connection turns out to be dead before anything was sent, and when a pooler has lost a
         prepared statement.
+
+        Args:
+            operation: What the caller of the store asked for; errors name it.
+            work: Gets a cursor.
+            settings: Further statements at the beginning of the transaction, without parameters.
+            reads_once: Whether the work is a single statement that only reads, and that needs no
+                settings of ours. Where nothing speaks against it, it is then sent alone, without
+                two more trips to the server that begin and end a transaction.
 
         Raises:
             BackendError: For whatever else the driver raises.
@@ -159,7 +176,11 @@ class Connections:
                 if self._prepare_threshold is None:
                     connection.prepare_threshold = None
                 try:
-                    cursor = self._begin(connection)
+                    if reads_once and connection.autocommit and self._only_costs:
+                        result = work(_cursor(connection))
+                        sound = True
+                        return result
+                    cursor = self._begin(connection, settings)
                     begun = True
                     result = work(cursor)
                     connection.commit()
@@ -288,14 +309,12 @@ class Connections:
             **patience,
         )
 
-    def _begin(self, connection: Connection[Any]) -> Cursor[Any]:
-        """A cursor in a new transaction, with our own rows whatever the connection makes."""
-        import psycopg
-        from psycopg.rows import tuple_row
-
-        cursor = psycopg.Cursor(connection, row_factory=tuple_row)
+    def _begin(self, connection: Connection[Any], settings: str = "") -> Cursor[Any]:
+        """A cursor in a new transaction."""
+        cursor = _cursor(connection)
         register_wire_vector(cursor)
-        cursor.execute(("BEGIN; " if connection.autocommit else "") + self._settings, prepare=False)
+        beginning = "BEGIN; " if connection.autocommit else ""
+        cursor.execute(f"{beginning}{self._settings}{settings}", prepare=False)
         return cursor
 
     def _roll_back(self, connection: Connection[Any]) -> bool:
@@ -407,6 +426,14 @@ class _Stream:
         if isinstance(error, psycopg.Error):
             return failed(self._operation, error, self._connections._secrets)
         return error
+
+
+def _cursor(connection: Connection[Any]) -> Cursor[Any]:
+    """A cursor with our own rows, whatever the connection makes."""
+    import psycopg
+    from psycopg.rows import tuple_row
+
+    return psycopg.Cursor(connection, row_factory=tuple_row)
 
 
 @in_forked_child

@@ -11,6 +11,8 @@ from vecstore.store.drivers import Secrets, refused
 _RETRYABLE_STATES: Final = ("08", "40", "53", "55P03", "57P")
 CONFLICTS: Final = ("40001", "40P01")
 """Serialization failure and deadlock: the same transaction may well succeed when run again."""
+_ENDED: Final = ("57P01", "57P02", "57P05")
+"""The server ended the session: it stops, it crashed, or nobody had used the session for long."""
 _LOST_STATEMENTS: Final = ("26000", "42P05", "08P01")
 
 MISSING_EXTENSION: Final = (
@@ -85,7 +87,9 @@ def is_lost(error: Exception) -> bool:
     """Whether the connection broke, rather than a statement on it."""
     import psycopg
 
-    return isinstance(error, psycopg.OperationalError) and not error.sqlstate
+    if not isinstance(error, psycopg.OperationalError):
+        return False
+    return not error.sqlstate or error.sqlstate in _ENDED
 
 
 def is_starting(error: Exception) -> bool:

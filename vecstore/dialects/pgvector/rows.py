@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from vecstore.vectors import Matrix, Vector
 
 _HEADER = struct.Struct("!HH")
+# What the server writes begins with the value: `json.loads` looks for white space around it.
+_read_json = json.JSONDecoder().raw_decode
 
 
 def documents_of(
@@ -36,11 +38,12 @@ def documents_of(
         cosine: Whether the distance is that of directions.
     """
     for row in rows:
-        metadata = json.loads(row[2]) if row[2] else None
-        fault = fault_of(row[0], metadata)
-        if fault is not None:
-            foreign.leave_out(row[0], fault)
-            continue
+        metadata = _read_json(row[2])[0] if row[2] else None
+        if type(metadata) is not dict or not row[0]:
+            fault = fault_of(row[0], metadata)
+            if fault is not None:
+                foreign.leave_out(row[0], fault)
+                continue
         if len(row) > 4 and (row[4] is None or math.isnan(row[4])):
             continue  # no vector, or under cosine one without a direction: near nothing
         vector = None

@@ -389,6 +389,9 @@ class PgvectorStore(VectorStore):
         operation: str,
         otherwise: Result,
         work: Callable[[Cursor[Any], Statements], Result],
+        *,
+        settings: str = "",
+        reads_once: bool = False,
     ) -> Result:
         """Do some work in a transaction; without a table there is only another answer."""
 
@@ -398,7 +401,12 @@ class PgvectorStore(VectorStore):
             assert self._sql is not None
             return work(cursor, self._sql)
 
-        return self._connections.run(operation, begun)
+        return self._connections.run(
+            operation,
+            begun,
+            settings=settings,
+            reads_once=reads_once and self._facts is not None,
+        )
 
     def _ready_for(self, cursor: Cursor[Any], dimension: int) -> TableFacts:
         if not self._ready(cursor):
@@ -578,7 +586,7 @@ class PgvectorStore(VectorStore):
             where, params = sql.where(Selection(ids=ids))
             return {row[0] for row in _fetched(cursor, f"{sql.ids}{where}", params)}
 
-        return self._on_table("add", set(), work)
+        return self._on_table("add", set(), work, reads_once=True)
 
     def _search(
         self, vector: Vector, *, top_k: int, filter: Any, include_embedding: bool
@@ -591,7 +599,6 @@ class PgvectorStore(VectorStore):
                 params.update(query=WireVector(vector), top_k=count)
                 kind = sql.facts.indexed
                 if kind is not None and not self._few_match(cursor, sql, filter):
-                    self._tune(cursor, kind, count)
                     assert self.dimension is not None
                     half = self.dimension if self._spec.half(self.dimension) else None
                     statement = sql.approximate(where, include_embedding, half)
@@ -600,7 +607,7 @@ class PgvectorStore(VectorStore):
                         return found
                 return _fetched(cursor, sql.exact(where, include_embedding), params)
 
-            return self._on_table("search", [], work)
+            return self._on_table("search", [], work, settings=self._tuning(count))
 
         def read(rows: Sequence[Row]) -> list[Document]:
             return list(documents_of(rows, foreign, cosine=self._metric == "cosine"))
@@ -621,18 +628,18 @@ class PgvectorStore(VectorStore):
             self._large = not few
         return few
 
-    def _tune(self, cursor: Cursor[Any], kind: IndexKind, top_k: int) -> None:
-        """Settings of this transaction: keep looking until enough rows pass the filter."""
+    def _tuning(self, top_k: int) -> str:
+        """Settings of a transaction that searches: go on until enough rows pass the filter."""
+        kind = None if self._facts is None else self._facts.indexed
+        if kind is None:
+            return ""
         if kind == "hnsw":
             effort = self._search_effort or min(1_000, max(100, 2 * top_k))
             name = "hnsw.ef_search"
         else:
             effort = self._search_effort or 10
             name = "ivfflat.probes"
-        cursor.execute(
-            "SELECT set_config(%s, %s, true), set_config(%s, %s, true)",
-            [f"{kind}.iterative_scan", _PROBES[kind], name, str(effort)],
-        )
+        return f"; SET LOCAL {kind}.iterative_scan = {_PROBES[kind]}; SET LOCAL {name} = {effort:d}"
 
     def _get(
         self, selection: Selection, *, limit: int | None, include_embedding: bool
@@ -640,11 +647,15 @@ class PgvectorStore(VectorStore):
         foreign = ForeignRecords(self._title)
 
         def ask(count: int | None) -> list[Row]:
+            # By ids alone there is one good plan, and nothing that the server would compile.
+            alone = selection.filter is None and selection.ids is not None
+
             def work(cursor: Cursor[Any], sql: Statements) -> list[Row]:
                 where, params = sql.where(selection)
-                return _fetched(cursor, sql.select(where, include_embedding, count), params)
+                statement = sql.select(where, include_embedding, count)
+                return _fetched(cursor, statement, params, prepare=None if alone else False)
 
-            return self._on_table("get", [], work)
+            return self._on_table("get", [], work, reads_once=alone)
 
         def read(rows: Sequence[Row]) -> list[Document]:
             return list(documents_of(rows, foreign))
@@ -726,9 +737,11 @@ class PgvectorStore(VectorStore):
         return self._connections.pool
 
 
-def _fetched(cursor: Cursor[Any], statement: str, params: dict[str, Any]) -> list[Row]:
+def _fetched(
+    cursor: Cursor[Any], statement: str, params: dict[str, Any], *, prepare: bool | None = False
+) -> list[Row]:
     # Not prepared: a plan made for any filter and any LIMIT may leave the index aside, and does not
     # put the literals of IN into a hash table.
-    cursor.execute(statement, params, prepare=False)
+    cursor.execute(statement, params, prepare=prepare)
     rows: list[Row] = cursor.fetchall()
     return rows

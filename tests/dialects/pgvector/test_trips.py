@@ -1,0 +1,81 @@
+"""How often a call goes to the server, as the driver's library writes it down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vecstore import Document
+from vecstore.dialects.pgvector.store import PgvectorStore
+
+Open = Callable[..., PgvectorStore]
+Trips = Callable[[PgvectorStore, Callable[[], Any]], int]
+
+
+@pytest.fixture
+def trips(tmp_path: Path) -> Trips:
+    def counted(store: PgvectorStore, call: Callable[[], Any]) -> int:
+        written = tmp_path / "trace"
+        with store.native.connection() as connection:  # the one that the next call takes
+            pass
+        with written.open("wb") as file:
+            connection.pgconn.trace(file.fileno())
+            call()
+            connection.pgconn.untrace()
+        return written.read_text("utf-8", "replace").count("ReadyForQuery")
+
+    return counted
+
+
+def filled(store: PgvectorStore) -> PgvectorStore:
+    store.add([Document("x", {"n": n}, str(n), [1, n]) for n in range(20)])
+    return store
+
+
+def test_reading_by_ids_takes_one_trip(open_pg: Open, trips: Trips) -> None:
+    store = filled(open_pg(dimension=2))
+    assert trips(store, lambda: store.get(["1", "2"])) == 1
+    assert [one.id for one in store.get(["1", "2", "none"])] == ["1", "2"]
+
+
+def test_where_a_statement_has_a_time_limit_it_takes_three(open_pg: Open, trips: Trips) -> None:
+    store = filled(open_pg(dimension=2, statement_timeout=30))
+    assert trips(store, lambda: store.get(["1", "2"])) == 3
+
+
+def test_a_search_sets_up_its_transaction_in_the_trip_that_begins_it(
+    open_pg: Open, trips: Trips
+) -> None:
+    store = filled(open_pg(dimension=2, index=None))
+    assert trips(store, lambda: store.search(vector=[1, 0], filter="n > 3")) == 3
+    indexed = open_pg(dimension=2)
+    indexed.build_index()
+    by_index = open_pg(dimension=2, exact_below=0)
+    assert trips(by_index, lambda: by_index.search(vector=[1, 0], top_k=3)) == 3
+
+
+@pytest.mark.parametrize("call", ["get", "count"])
+def test_a_session_that_the_server_ended_meanwhile_is_replaced(open_pg: Open, call: str) -> None:
+    store, other = filled(open_pg(dimension=2)), open_pg(dimension=2)
+    for _ in range(8):  # so that the statement has been prepared
+        assert len(store.get(["1", "2"])) == 2
+    with store.native.connection() as connection:
+        process = connection.info.backend_pid
+    with other.native.connection() as connection:
+        connection.execute("SELECT pg_terminate_backend(%s, 5000)", [process])
+    if call == "get":
+        assert [one.id for one in store.get(["2", "1"])] == ["2", "1"]
+    else:
+        assert store.count() == 20
+
+
+def test_a_prepared_statement_that_is_lost_is_forgiven(open_pg: Open) -> None:
+    store = filled(open_pg(dimension=2))
+    for _ in range(8):
+        store.get(["1"])
+    with store.native.connection() as connection:
+        connection.execute("DEALLOCATE ALL")
+    assert [one.id for one in store.get(["2"])] == ["2"]

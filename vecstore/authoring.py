@@ -27,6 +27,9 @@ __getattr__, __dir__, __all__ = door(
         "vecstore.filter.text": "key_text",
         # For dialects.
         "vecstore.dialects.base": "Dialect",
+        "vecstore.dialects.declared": (
+            "Declaration DeclaredKey as_membership decided declared_keys literals_held"
+        ),
         "vecstore.dialects.sql": "Bound SqlDialect SqlPart quoted",
         "vecstore.dialects.tokens": (
             "DOCUMENT_TOKEN document_tokens kind_token nearest_double presence_token "

@@ -1,4 +1,10 @@
 from vecstore.dialects.base import Dialect as Dialect
+from vecstore.dialects.declared import Declaration as Declaration
+from vecstore.dialects.declared import DeclaredKey as DeclaredKey
+from vecstore.dialects.declared import as_membership as as_membership
+from vecstore.dialects.declared import decided as decided
+from vecstore.dialects.declared import declared_keys as declared_keys
+from vecstore.dialects.declared import literals_held as literals_held
 from vecstore.dialects.sql import Bound as Bound
 from vecstore.dialects.sql import SqlDialect as SqlDialect
 from vecstore.dialects.sql import SqlPart as SqlPart

@@ -18,7 +18,7 @@ from vecstore.dialects.base import Dialect
 from vecstore.dialects.registry import built_in_names, get_dialect
 from vecstore.errors import UnsupportedFilterError
 from vecstore.filter.convert import Refusal
-from vecstore.filter.tree import MEMBERSHIPS, Expression, Key, Op, Value
+from vecstore.filter.tree import MEMBERSHIPS, NULL_TESTS, ORDERINGS, Expression, Key, Op, Value
 from vecstore.schema.schema import Schema
 
 KEY = "key"
@@ -41,19 +41,47 @@ EVERY_KIND: Final = Schema(
     }
 )
 """A key of each kind that the lines of the matrix speak of."""
+KIND_SAMPLES: Final[dict[tuple[str, ...], tuple[Any, ...]]] = {
+    ("flag",): (True, False),
+    ("number",): (2, 1, 0),
+    ("ratio",): (1.5, 0.0),
+    ("title",): ("text",),
+    ("choice",): ("second",),
+    ("moment",): ("2024-01-01T00:00:00.000000Z",),
+    ("day",): ("2024-01-01",),
+    ("hour",): ("12:30:00.000000",),
+    ("code",): ("123e4567-e89b-12d3-a456-426614174000",),
+    ("flags",): (True, False),
+    ("numbers",): (2, 1, 0),
+    ("titles",): ("text",),
+    ("moments",): ("2024-01-01T00:00:00.000000Z",),
+    ("outer", "inner"): ("text",),
+    ("outer", "number"): (2, 1, 0),
+}
+_OPERATOR_GROUPS: Final = (
+    (Op.EQ, Op.IN),
+    (Op.NE, Op.NIN),
+    (Op.GT, Op.GTE, Op.LT, Op.LTE),
+    (Op.ISNULL,),
+    (Op.ISNOTNULL,),
+)
 _TIMESTAMP = "timestamp"
+_KNOWN = "known text"
 _SAMPLES: dict[str, tuple[Any, ...]] = {
     # 0 and 1 apart: an engine may take them for false and true.
     "number": (2, 1, 0, -1.5),
     "string": ("text", ""),
     "bool": (True, False),
     _TIMESTAMP: ("2024-01-01T00:00:00.000000Z",),
+    "date": ("2024-01-01",),
+    _KNOWN: ("medium",),
 }
 _SCALARS = ("number", "string", "bool")
+_ORDERED = ("number", "string", _TIMESTAMP, "date", _KNOWN)
 _GROUPS: tuple[tuple[tuple[Op, ...], tuple[str, ...]], ...] = (
     ((Op.EQ, Op.NE), _SCALARS),
     ((Op.IN, Op.NIN), _SCALARS),
-    ((Op.GT, Op.GTE, Op.LT, Op.LTE), ("number", "string", _TIMESTAMP)),
+    ((Op.GT, Op.GTE, Op.LT, Op.LTE), _ORDERED),
     ((Op.ISNULL, Op.ISNOTNULL), ("any",)),
 )
 
@@ -78,12 +106,14 @@ class Column:
     Attributes:
         dialect: Its name.
         options: Options it is made with.
-        declared: For a type of value, options that declare the key with it as well.
+        declared: For a type of value, a schema that declares the key to hold it.
+        told: Whether it is always made with that schema; else a cell says where it takes one.
     """
 
     dialect: str
     options: Mapping[str, Any] = field(default_factory=dict)
-    declared: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    declared: Mapping[str | None, Schema] = field(default_factory=dict)
+    told: bool = False
 
     @property
     def title(self) -> str:
@@ -93,28 +123,46 @@ class Column:
             >>> Column("pinecone", {"layout": "exact"}).title
             'pinecone layout=exact'
         """
+        if self.told:
+            return f"{self.dialect} declared"
         shown = [f"{name}={value}" for name, value in self.options.items()]
         return " ".join([self.dialect, *shown])
 
-    def make(self, value: str | None = None) -> Dialect[Any]:
-        """The dialect, with the key declared for a type of value when one is given."""
-        declared = self.declared.get(value, {}) if value is not None else {}
-        return get_dialect(self.dialect)(**{**self.options, **declared})
+    def make(self, value: str | None = None, *, declared: bool | None = None) -> Dialect[Any]:
+        """The dialect, with the key declared for a type of value where it is told of that."""
+        options = dict(self.options)
+        if self.told if declared is None else declared:
+            options["schema"] = self.declared.get(value)
+        return get_dialect(self.dialect)(**options)
 
 
-_BY_VALUE = {
-    value: {"schema": Schema({KEY: kind})}
-    for value, kind in {
-        "number": float, "string": str, "bool": bool, _TIMESTAMP: datetime, "any": str
-    }.items()
-}  # fmt: skip
+_BY_VALUE: Final[dict[str | None, Schema]] = {
+    "number": Schema({KEY: float}),
+    "string": Schema({KEY: str}),
+    "bool": Schema({KEY: bool}),
+    _TIMESTAMP: Schema({KEY: datetime}),
+    "date": Schema({KEY: date}),
+    _KNOWN: Schema({KEY: ["large", "medium", "small"]}),
+    "any": Schema({KEY: str}),
+    None: Schema({"outer": {"inner": str}}),
+}
 _WITH_LAYOUTS: dict[str, tuple[Column, ...]] = {
-    "milvus": (Column("milvus"), Column("milvus", {"tags": "vecstore_tags"})),
-    "pinecone": (Column("pinecone"), Column("pinecone", {"layout": "exact"})),
-    "qdrant": (Column("qdrant", declared={_TIMESTAMP: {"schema": Schema({KEY: datetime})}}),),
+    "milvus": (
+        Column("milvus", {"tags": "vecstore_tags"}),
+        Column("milvus"),
+        Column("milvus", {"target": "lite"}, _BY_VALUE, told=True),
+    ),
+    "pgvector": (Column("pgvector"), Column("pgvector", declared=_BY_VALUE, told=True)),
+    "pinecone": (
+        Column("pinecone", {"layout": "exact"}, _BY_VALUE),
+        Column("pinecone"),
+        Column("pinecone", declared=_BY_VALUE, told=True),
+    ),
+    "qdrant": (Column("qdrant"), Column("qdrant", declared=_BY_VALUE, told=True)),
     "weaviate": (
-        Column("weaviate", {"layout": "exact"}, declared=_BY_VALUE),
-        Column("weaviate", declared=_BY_VALUE),
+        Column("weaviate", {"layout": "exact"}, _BY_VALUE),
+        Column("weaviate"),
+        Column("weaviate", declared=_BY_VALUE, told=True),
     ),
 }
 
@@ -125,8 +173,8 @@ class Cell:
 
     Attributes:
         dialect: Its name.
-        state: ``"yes"``: exact; ``"declared"``: exact where the key is declared; ``"mostly"``:
-            exact but for some values or keys; ``"no"``: refused.
+        state: ``"yes"``: exact; ``"declared"``: exact where a schema declares the key;
+            ``"mostly"``: exact but for some values or keys; ``"no"``: refused.
         refusal: What is said where it refuses.
     """
 
@@ -211,6 +259,76 @@ def capability_matrix(names: Iterable[str] | None = None) -> Matrix:
     return Matrix(columns, tuple(rows), known, tuple(notes))
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a dialect answers of a key, without a schema and with one that declares the key."""
+
+    before: State
+    after: State
+
+    def __str__(self) -> str:
+        return self.after if self.before == self.after else f"{self.before} → **{self.after}**"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRow:
+    """Operators on keys of some kinds, and a change for each layout."""
+
+    operators: tuple[str, ...]
+    kinds: tuple[str, ...]
+    cells: tuple[Change, ...]
+
+
+def schema_changes(names: Iterable[str] | None = None) -> tuple[list[Column], list[ChangeRow]]:
+    """What each layout refuses without a schema, and what with one, for every kind of key.
+
+    Args:
+        names: Dialects to ask; our own when left out.
+
+    Example:
+        >>> columns, rows = schema_changes(["qdrant"])
+        >>> [str(row.cells[0]) for row in rows if "datetime" in row.kinds and ">" in row.operators]
+        ['no → **yes**']
+    """
+    listed = built_in_names() if names is None else list(names)
+    known = [one for name in listed for one in _WITH_LAYOUTS.get(name, (Column(name),))]
+    columns = [one for one in known if not one.told]
+    extra = {one.dialect: one.options for one in known if one.told}
+    found: dict[tuple[tuple[str, ...], tuple[Change, ...]], list[str]] = {}
+    for operators in _OPERATOR_GROUPS:
+        for path, declared in EVERY_KIND.keys.items():
+            if operators[0] in ORDERINGS and not declared.ordered:
+                continue
+            filters = [one for op in operators for one in _filters_of(op, path)]
+            cells = []
+            for column in columns:
+                options = {**extra.get(column.dialect, {}), **column.options}
+                told = {**options, "schema": EVERY_KIND} if column.dialect in extra else options
+                cells.append(
+                    Change(_state(column, column.options, filters), _state(column, told, filters))
+                )
+            name = str(declared) if declared.choices is None else "known texts"
+            name = name if len(path) == 1 else f"{name} inside an object"
+            symbols = tuple([op.symbol for op in operators])
+            found.setdefault((symbols, tuple(cells)), []).append(name)
+    return columns, [ChangeRow(one, tuple(kinds), cells) for (one, cells), kinds in found.items()]
+
+
+def _filters_of(op: Op, path: tuple[str, ...]) -> list[Expression]:
+    key = Key(*path)
+    if op in NULL_TESTS:
+        return [Expression(op, key)]
+    literals = KIND_SAMPLES[path]
+    if op in MEMBERSHIPS:
+        return [Expression(op, key, Value(list(literals)))]
+    return [Expression(op, key, Value(one)) for one in literals]
+
+
+def _state(column: Column, options: Mapping[str, Any], filters: list[Expression]) -> State:
+    refused = len(_refusals(get_dialect(column.dialect)(**options), filters))
+    return "yes" if not refused else "no" if refused == len(filters) else "mostly"
+
+
 def markdown(matrix: Matrix) -> str:
     """The page docs/dialects.md."""
     titles = "".join(f" {column.title} |" for column in matrix.columns)
@@ -228,7 +346,19 @@ def markdown(matrix: Matrix) -> str:
     for number, (name, refusal) in enumerate(matrix.notes, 1):
         instead = f" Instead: {refusal.remedy}." if refusal.remedy else ""
         notes.append(f"{number}. {name}: {refusal.reason}.{instead}")
-    return _PAGE.format(table="\n".join(table), limits="\n".join(limits), notes="\n".join(notes))
+    layouts, rows = schema_changes()
+    heads = "".join(f" {column.title} |" for column in layouts)
+    changes = [f"| operator | declared as |{heads}", f"|---|---|{'---|' * len(layouts)}"]
+    for line in rows:
+        operators = " ".join(f"`{operator}`" for operator in line.operators)
+        kinds = ", ".join(line.kinds)
+        changes.append(f"| {operators} | {kinds} |" + "".join(f" {one} |" for one in line.cells))
+    return _PAGE.format(
+        table="\n".join(table),
+        limits="\n".join(limits),
+        notes="\n".join(notes),
+        changes="\n".join(changes),
+    )
 
 
 def shown_limit(number: int | None) -> str:
@@ -268,11 +398,11 @@ def _cells(
 
 
 def _answer(column: Column, filters: list[Expression], value: str | None) -> Cell:
-    refusals = _refusals(column.make(), filters)
+    refusals = _refusals(column.make(value), filters)
     if not refusals:
         return Cell(column.dialect, "yes")
-    if value in column.declared:
-        left = _refusals(column.make(value), filters)
+    if not column.told and value in column.declared:
+        left = _refusals(column.make(value, declared=True), filters)
         if not left:
             return Cell(column.dialect, "declared", refusals[0])
         refusals = left
@@ -308,12 +438,14 @@ dialects themselves, and `vecstore dialects` prints it in a terminal. For one fi
 ## What is answered exactly
 
 AND, OR, NOT and parentheses work everywhere. A list in a document is compared element by element,
-so the rows for `==` and `IN` speak of lists as well. A timestamp is a string in the canonical form
-that dates and times are stored in. A column with an option in its title is the dialect made with
-that option.
+so the rows for `==` and `IN` speak of lists as well. Timestamps and dates are strings in the
+canonical form that they are stored in; a known text is one of those that a key can hold at all. A
+column with an option in its title is the dialect made with that option: *exact* layouts are those
+of our own stores. The others take data as any program wrote it, and *declared* is the same with a
+[schema](schema.md) that says what the key holds.
 
 - *yes*: the same documents as everywhere.
-- *declared*: yes, for keys that the dialect is told of; the note says how.
+- *declared*: yes, for keys that a schema declares.
 - *mostly*: yes, but for some values or keys, which the note names.
 - *no*: refused. The numbers lead to the notes.
 
@@ -322,6 +454,17 @@ that option.
 ## Why not, and what instead
 
 {notes}
+
+## What a schema changes
+
+What is answered without a schema, and what with one, by what it declares a key to hold. Where both
+are the same, one word stands. On Milvus the engine is named as well (`target="lite"` or
+`"server"`), which `IS NULL` of numbers and texts needs. A list matches no ordering anywhere, and of
+keys that are declared as `any` the same is refused as without. Every line is proven by random
+documents of such a schema: on the engine itself or, for Pinecone, Weaviate and servers of Milvus,
+under their rules.
+
+{changes}
 
 ## Limits
 

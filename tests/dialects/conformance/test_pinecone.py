@@ -9,8 +9,11 @@ import re
 
 from tests.dialects.conformance.conformance import (
     AT_LENGTH,
+    DECLARED,
+    OF_THE_SCHEMA,
     ON_ANOTHER_ENGINE,
     Conformance,
+    Declared,
     Server,
 )
 from tests.dialects.conformance.deviations import deviations_of
@@ -52,6 +55,28 @@ class TestPineconePlain(Conformance):
         lists=frozenset({Kind.STRING}),
         key_pattern=re.compile(r"[^$].*", re.DOTALL),
     )
+
+    @classmethod
+    def open(cls, server: Server) -> Rows:
+        return pinecone_rows()
+
+
+class TestPineconeOfASchema(Declared):
+    """Records as our own store lays them out, with keys that are declared beside others."""
+
+    chosen = OF_THE_SCHEMA[1:]
+    dialect = Pinecone(layout="exact", schema=DECLARED)
+
+    @classmethod
+    def open(cls, server: Server) -> Rows:
+        return pinecone_rows(filter_fields)
+
+
+class TestPineconePlainOfASchema(Declared):
+    """Records that others wrote, with keys that are declared beside others."""
+
+    dialect = Pinecone(schema=DECLARED)
+    domain = TestPineconePlain.domain
 
     @classmethod
     def open(cls, server: Server) -> Rows:

@@ -88,6 +88,7 @@ class TestWeaviateWithoutOrder(InWeaviate):
 class TestWeaviateOfASchema(Declared, InWeaviate):
     """The exact layout with keys that hold one kind each, beside others."""
 
+    chosen = OF_THE_SCHEMA[1:]
     dialect = Weaviate(layout="exact", schema=DECLARED)
 
     @classmethod

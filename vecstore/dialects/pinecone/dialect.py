@@ -7,6 +7,15 @@ from dataclasses import replace
 from typing import Any, ClassVar, Final, Literal
 
 from vecstore.dialects.base import Dialect, check_choice
+from vecstore.dialects.declared import (
+    Declaration,
+    DeclaredKey,
+    Path,
+    as_membership,
+    decided,
+    declared_keys,
+    literals_held,
+)
 from vecstore.dialects.pinecone.layout import TOKENS, number_field
 from vecstore.dialects.tokens import DOCUMENT_TOKEN, presence_token, value_token
 from vecstore.filter.convert import (
@@ -19,7 +28,7 @@ from vecstore.filter.convert import (
 )
 from vecstore.filter.tree import ORDERINGS, Expression, Op
 from vecstore.filter.values import Kind, Scalar, kind_of
-from vecstore.frozen import frozen
+from vecstore.frozen import field, frozen
 
 Layout = Literal["exact", "plain"]
 Clause = dict[str, Any]
@@ -47,6 +56,8 @@ class Pinecone(Dialect[Clause]):
             takes it that no field holds an empty list, which Pinecone tells from a missing field.
             ``"exact"`` filters what :func:`~vecstore.dialects.pinecone.layout.filter_fields` lays
             out: nested keys, lists of numbers and of booleans work there too.
+        schema: What the keys hold, a :class:`~vecstore.Schema`: texts of which all are known can
+            then be ordered. Whoever only compiles vouches for the data.
 
     Raises:
         ConfigurationError: For an unknown layout.
@@ -64,14 +75,30 @@ class Pinecone(Dialect[Clause]):
     match_all: ClassVar[None] = None
 
     layout: Layout = "plain"
+    schema: Declaration | None = None
+    _declared: dict[Path, DeclaredKey] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_choice("layout", self.layout, _CAPABILITIES)
+        object.__setattr__(self, "_declared", declared_keys(self.schema))
 
     @property
     def capabilities(self) -> Capabilities:
         """No ordering of strings; in the plain layout no nested keys and no large numbers."""
         return _CAPABILITIES[self.layout]
+
+    @property
+    def folds(self) -> bool:
+        return bool(self._declared)
+
+    def fold(self, atom: Expression) -> bool | None:
+        """Decide what the declaration of a key makes impossible, too."""
+        return decided(self._declared.get(atom.key.path), atom)
+
+    def kinds(self, atom: Expression) -> frozenset[Kind] | None:
+        if atom.op in ORDERINGS and self._known(atom) is not None:
+            return ALL_LITERALS[atom.op]
+        return self.capabilities.literals.get(atom.op)
 
     def all_of(self, parts: list[Clause]) -> Clause:
         return _joined("$and", parts)
@@ -81,6 +108,10 @@ class Pinecone(Dialect[Clause]):
 
     def compare(self, atom: Expression) -> Clause:
         path, operator, literal = atom.key.path, _OPERATORS[atom.op], atom.value.items[0]
+        if atom.op in ORDERINGS and isinstance(literal, str):
+            known = self._known(atom)
+            assert known is not None
+            return self.member(as_membership(known, atom))
         if self.layout == "exact":
             if atom.op in ORDERINGS:
                 return {number_field(path): {operator: literal}}
@@ -90,12 +121,13 @@ class Pinecone(Dialect[Clause]):
 
     def member(self, atom: Expression) -> Clause:
         path, operator = atom.key.path, _OPERATORS[atom.op]
+        items = literals_held(self._declared.get(path), atom)
         if self.layout == "exact":
-            tokens = dict.fromkeys(value_token(path, item) for item in atom.value.items)
+            tokens = dict.fromkeys(value_token(path, item) for item in items)
             return {TOKENS: {operator: list(tokens)}}
         # A list holds strings or holds numbers; for booleans there is only equality.
         by_kind: dict[Kind, list[Scalar]] = {}
-        for item in atom.value.items:
+        for item in items:
             by_kind.setdefault(kind_of(item), []).append(item)
         single = "$eq" if atom.op is Op.IN else "$ne"
         clauses: list[Clause] = [
@@ -116,6 +148,13 @@ class Pinecone(Dialect[Clause]):
         contradiction = [{TOKENS: {operator: DOCUMENT_TOKEN}} for operator in ("$eq", "$ne")]
         return Compiled(self.name, {"$and": contradiction}, matches_nothing=True)
 
+    def _known(self, atom: Expression) -> DeclaredKey | None:
+        """The declaration of the atom's key, if that says which values there can be."""
+        declared, most = self._declared.get(atom.key.path), self.capabilities.max_list
+        if declared is None or declared.choices is None:
+            return None
+        return declared if most is None or len(declared.choices) <= most else None
+
     def _or_absent(self, atom: Expression, clauses: list[Clause]) -> Clause:
         """All of the clauses, or no such field.
 
@@ -134,7 +173,8 @@ def _joined(operator: str, parts: list[Clause]) -> Clause:
 
 _NO_TEXT_ORDER: Final = Refusal(
     "it orders numbers only, not texts",
-    "store a number and order by it: seconds since 1970 for a date or time",
+    "store a number and order by it: seconds since 1970 for a date or time; a few texts that are "
+    "known can be ordered where they are declared: schema=Schema({'key': ['large', 'small']})",
 )
 _EXACT: Final = Capabilities(
     literals={**ALL_LITERALS, **dict.fromkeys(ORDERINGS, frozenset({Kind.NUMBER}))},

@@ -24,6 +24,7 @@ from vecstore.frozen import field, frozen
 
 ParamStyle = Literal["pyformat", "format", "named", "numeric_dollar"]
 
+_STEPS: Final = {"->": " -> ", "->>": " ->> "}
 _ORDER: Final = {Op.GT: ">", Op.GTE: ">=", Op.LT: "<", Op.LTE: "<="}
 _CAPABILITIES: Final = Capabilities(max_depth=1_000)
 
@@ -164,8 +165,11 @@ class Pgvector(SqlDialect):
 
     def _at(self, atom: Expression, last: str = "->") -> SqlPart:
         """Step into objects one key at a time; a path operator would also enter lists."""
-        *outer, final = atom.key.path
+        path = atom.key.path
+        if len(path) == 1:
+            return [self._json, _STEPS[last], Bound(path[0], "text")]
+        *outer, final = path
         steps: SqlPart = [self._json]
         for segment in outer:
             steps += [" -> ", Bound(segment, "text")]
-        return [*steps, f" {last} ", Bound(final, "text")]
+        return [*steps, _STEPS[last], Bound(final, "text")]

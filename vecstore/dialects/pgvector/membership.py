@@ -8,6 +8,7 @@ matters. It is one comparison for a scalar, and one for each element of a list.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Final
 
 from vecstore.dialects.pgvector.layout import encode_json
@@ -67,6 +68,8 @@ def with_few_scans(parts: list[SqlPart]) -> list[SqlPart]:
     hidden from the index by IS TRUE, and tested on the rows that the shorter ones find.
     """
     lengths = [_containment(part) for part in parts]
+    if prod(filter(None, lengths)) <= _MOST_SCANS:
+        return parts
     scans, kept = 1, list(parts)
     for length, number in sorted([(length, one) for one, length in enumerate(lengths) if length]):
         if scans > 1 and scans * length > _MOST_SCANS:
@@ -78,7 +81,7 @@ def with_few_scans(parts: list[SqlPart]) -> list[SqlPart]:
 
 def _containment(part: SqlPart) -> int:
     """How many elements the list of a plain ``@> ANY`` has; 0 for any other condition."""
-    if len(part) < 3 or part[-1] != ")" or part[0] == "(" or isinstance(part, Combination):
+    if part[-1] != ")" or len(part) < 3 or part[0] == "(" or type(part) is Combination:
         return 0
     before, bound = part[-3], part[-2]
     if isinstance(bound, str) or not isinstance(before, str) or not before.endswith(CONTAINS):

@@ -28,6 +28,7 @@ _MANY: Final = 32
 
 CONTAINS: Final = " @> ANY("
 _METADATA: Final = "vecstore_metadata"
+_JOINTS: Final = {"AND": " AND ", "OR": " OR "}
 
 
 class Read(str):
@@ -73,13 +74,20 @@ class Combination(list[str | Bound]):
     __slots__ = ("indexed", "is_served", "joint", "parts", "reads")
 
     def __init__(self, joint: str, parts: list[SqlPart], indexed: bool) -> None:
-        super().__init__(joined(parts, f" {joint} "))
+        super().__init__(joined(parts, _JOINTS[joint]))
         self.joint = joint
         self.parts = parts
-        self.reads = sum(map(_reads, parts))
         self.indexed = indexed
-        served = [_is_served(part, indexed) for part in parts]
-        self.is_served = any(served) if joint == "AND" else all(served)
+        conjunction = joint == "AND"
+        reads, is_served = 0, not conjunction
+        for part in parts:
+            of_part = _reads(part)
+            reads += of_part
+            # Asked no longer than it takes to know it of the whole.
+            if is_served is not conjunction:
+                is_served = not of_part or _is_served(part, indexed)
+        self.reads = reads
+        self.is_served = is_served
 
 
 def with_few_reads(part: SqlPart, most_bound: int | None) -> SqlPart:
@@ -148,7 +156,7 @@ def _either(part: Combination, most_bound: int | None) -> SqlPart:
 def _reads(part: SqlPart) -> int:
     if isinstance(part, Combination):
         return part.reads
-    return sum(isinstance(piece, Read) for piece in part)
+    return [type(piece) for piece in part].count(Read)
 
 
 def _is_served(part: SqlPart, indexed: bool) -> bool:
@@ -161,8 +169,10 @@ def _is_served(part: SqlPart, indexed: bool) -> bool:
         return part.is_served
     if not _reads(part):
         return True
-    for place, piece in enumerate(part) if indexed else ():
-        if isinstance(piece, str) and piece.endswith(CONTAINS):
+    if not indexed:
+        return False
+    for place, piece in enumerate(part):
+        if type(piece) is str and piece.endswith(CONTAINS):
             _bound, _closed, *after = part[place + 1 : place + 4]
             if not after or not str(after[0]).startswith(") IS "):
                 return True

@@ -569,6 +569,7 @@ def test_the_project_speaks_of_itself_alone() -> None:
         "docs/index.md",
         "docs/adding.md",
         "docs/async.md",
+        "docs/copying.md",
         "docs/interop.md",
         "docs/multi-tenancy.md",
         "docs/observability.md",

@@ -1,3 +1,5 @@
+from vecstore.copying.copier import Copied as Copied
+from vecstore.copying.copier import copy as copy
 from vecstore.dialects.base import Dialect as Dialect
 from vecstore.dialects.milvus.store import MilvusStore as MilvusStore
 from vecstore.dialects.pgvector.store import PgvectorStore as PgvectorStore

@@ -73,7 +73,7 @@ def test_an_answer_in_plain_text_loads_nothing_to_draw_with_and_no_other_command
         "needless = ['vecstore.schema', 'vecstore.store', 'vecstore.document']\n"
         "assert not [*filter(sys.modules.get, needless)], sys.modules\n"
         "assert not set(drawing) - {{'rich._extension'}}, drawing\n"
-        "known = {{'app', 'terminal', 'overview', 'settings', 'filters'}}\n"
+        "known = {{'app', 'terminal', 'overview', 'settings', 'sources', 'filters'}}\n"
         "assert {{name.rpartition('.')[2] for name in commands}} <= known, commands"
     )
     for arguments in (["--help"], ["fmt", "a == 1"], ["compile", "-d", "pgvector", "a == 1"]):

@@ -70,6 +70,11 @@ COMMANDS: dict[str, Listed] = {
         _DOCUMENTS,
         "Find the documents of a store file that are nearest to a text.",
     ),
+    "copy": Listed(
+        "copying",
+        _DOCUMENTS,
+        "Copy documents with their ids and vectors from one store or file to another.",
+    ),
     "demo": Listed(
         "demo",
         _DOCUMENTS,

@@ -1,0 +1,64 @@
+"""`vecstore copy`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.cli.conftest import Run
+from vecstore import Document, open_store
+
+
+def fill(path: Path) -> str:
+    with open_store(f"memory:{path}") as store:
+        store.add([Document("x", {"n": n}, str(n), [n, 1]) for n in range(10)])
+    return f"memory:{path}"
+
+
+def test_copy_and_copy_again(run: Run, tmp_path: Path) -> None:
+    source = fill(tmp_path / "a.json")
+    outcome = run("copy", source, "b.jsonl", "--filter", "n >= 5")
+    assert outcome == (0, "5 documents: 5 written; 5 compared\n", "")
+    assert run("copy", "b.jsonl", "memory:c.json").out.startswith("5 documents: 5 written")
+    outcome = run("copy", source, "memory:c.json")
+    assert outcome.out == "10 documents: 5 written, 5 were there; 10 compared\n"
+    outcome = run("copy", source, "memory:c.json", "--on-conflict", "replace", "--json")
+    assert outcome.json == {
+        "documents": 10,
+        "written": 0,
+        "replaced": 10,
+        "skipped": 0,
+        "compared": 10,
+        "differing": [],
+    }
+
+
+def test_documents_that_differ(run: Run, tmp_path: Path) -> None:
+    source = fill(tmp_path / "a.json")
+    run("copy", source, "memory:b.json")
+    with open_store(source) as store:
+        store.update_metadata(["3"], set={"n": 30})
+    outcome = run("copy", source, "memory:b.json")
+    assert outcome.code == 0
+    assert "1 of those compared were there before" in outcome.err
+
+
+def test_nothing_to_copy_is_a_no(run: Run, tmp_path: Path) -> None:
+    source = fill(tmp_path / "a.json")
+    assert run("copy", source, "memory:b.json", "--filter", "n > 100").code == 1
+
+
+def test_what_cannot_be_copied(run: Run, tmp_path: Path) -> None:
+    source = fill(tmp_path / "a.json")
+    outcome = run("copy", source, "memory:b.json?metric=dot")
+    assert outcome.code == 2
+    assert "--any-metric" in outcome.err
+    assert run("copy", source, "memory:b.json?metric=dot", "--any-metric").code == 0
+    for arguments, message in [
+        (("missing.jsonl", "memory:b.json"), "there is no file missing.jsonl"),
+        ((source, source), "are one place"),
+        ((source, "b.csv"), "scheme"),
+        ((source, "memory:c.json", "--filter", "n >"), "line 1"),
+    ]:
+        outcome = run("copy", *arguments)
+        assert outcome.code == 2, arguments
+        assert message in outcome.err

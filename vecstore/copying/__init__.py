@@ -1,0 +1,1 @@
+"""Copying documents, with their ids and vectors, between stores and files: ``vecstore.copy``."""

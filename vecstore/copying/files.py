@@ -1,0 +1,318 @@
+r"""Files of documents with their vectors: JSON lines and Parquet.
+
+Both are written beside their name, under ``.partial``, and take their name when they are whole:
+what has a name is complete. What an interrupted copy left is read again and gone on with.
+
+A line is ``{"id": …, "text": …, "metadata": {…}, "embedding": […]}``. A Parquet file has the same
+four columns, metadata as JSON text.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from vecstore.document import Document
+from vecstore.errors import BackendNotInstalledError, ConfigurationError, DocumentError
+from vecstore.filter.tree import Expression
+from vecstore.installing import install_line
+
+SUFFIXES = (".jsonl", ".ndjson", ".parquet")
+_FIELDS = ("id", "text", "metadata", "embedding")
+_EXAMPLE = '{"id": "a", "text": "…", "metadata": {}, "embedding": [0.1, 0.2]}'
+
+
+class DocumentFile(ABC):
+    """A file of documents, whole or on its way.
+
+    Args:
+        path: Its name when it is whole.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.partial = path.with_name(f"{path.name}.partial")
+
+    def scan(self, batch_size: int) -> Iterator[Document]:
+        """The documents of the file.
+
+        Raises:
+            DocumentError: For what is no document, with its line or row.
+            ConfigurationError: If there is no such file.
+        """
+        if not self.path.exists():
+            fault = f"there is no file {self.path}"
+            if self.partial.exists():
+                fault += "; it is not whole yet: end the copy that writes it by running it again"
+            raise ConfigurationError(fault)
+        return self._documents(self.path, batch_size)
+
+    @abstractmethod
+    def count(self) -> int | None:
+        """How many documents there are in the file; None where that needs reading it."""
+
+    @abstractmethod
+    def begin(self) -> set[str]:
+        """Open the file for writing; the ids that an interrupted copy has left in it."""
+
+    @abstractmethod
+    def add(self, documents: Sequence[Document]) -> None:
+        """Write documents that are not there yet, so that they outlive the end of the process."""
+
+    @abstractmethod
+    def finish(self) -> None:
+        """Give the file its name."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Leave what was written for another time."""
+
+    @abstractmethod
+    def _documents(self, path: Path, batch_size: int) -> Iterator[Document]: ...
+
+
+class JsonLinesFile(DocumentFile):
+    """JSON lines."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._stream: Any = None
+
+    def count(self) -> int | None:
+        return None
+
+    def begin(self) -> set[str]:
+        ids: set[str] = set()
+        end = 0
+        if self.partial.exists():
+            with self.partial.open("rb") as stream:
+                for line in stream:
+                    if not line.endswith(b"\n"):
+                        break  # the line at which the process ended
+                    ids.add(_read_line(line, self.partial, 0).id)
+                    end += len(line)
+        self._stream = self.partial.open("ab")
+        self._stream.truncate(end)
+        self._stream.seek(end)
+        return ids
+
+    def add(self, documents: Sequence[Document]) -> None:
+        for document in documents:
+            self._stream.write(_line(document))
+        self._stream.flush()
+        os.fsync(self._stream.fileno())
+
+    def finish(self) -> None:
+        self._stream.close()
+        os.replace(self.partial, self.path)
+
+    def close(self) -> None:
+        if self._stream is not None:
+            self._stream.close()
+
+    def _documents(self, path: Path, batch_size: int) -> Iterator[Document]:
+        with path.open("rb") as stream:
+            for number, line in enumerate(stream, 1):
+                if line.strip():
+                    yield _read_line(line, path, number)
+
+
+class ParquetFile(DocumentFile):
+    """Parquet, by pyarrow.
+
+    A Parquet file is readable when its end is written. So a copy writes a folder of whole files,
+    and makes one of them at its end.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        try:
+            import pyarrow
+            import pyarrow.parquet
+        except ImportError:
+            raise BackendNotInstalledError(
+                f"Parquet files need pyarrow: {install_line('parquet')}"
+            ) from None
+        self._arrow: Any = pyarrow
+        self._parquet: Any = pyarrow.parquet
+        self._parts = 0
+
+    def count(self) -> int | None:
+        with self._opened(self.path) as file:
+            return int(file.metadata.num_rows)
+
+    def begin(self) -> set[str]:
+        self.partial.mkdir(parents=True, exist_ok=True)
+        ids: set[str] = set()
+        for part in self._whole_parts():
+            ids.update(self._parquet.read_table(part, columns=["id"])["id"].to_pylist())
+            self._parts = int(part.stem) + 1
+        return ids
+
+    def add(self, documents: Sequence[Document]) -> None:
+        part = self.partial / f"{self._parts:09}.parquet"
+        unfinished = part.with_suffix(".unfinished")
+        self._parquet.write_table(self._table(documents), unfinished)
+        with unfinished.open("rb") as stream:
+            os.fsync(stream.fileno())
+        os.replace(unfinished, part)
+        self._parts += 1
+
+    def finish(self) -> None:
+        parts = self._whole_parts()
+        whole = self.partial / "whole"
+        schema = self._schema() if not parts else self._parquet.read_schema(parts[0])
+        with self._parquet.ParquetWriter(whole, schema) as writer:
+            for part in parts:
+                writer.write_table(self._parquet.read_table(part))
+        with whole.open("rb") as stream:
+            os.fsync(stream.fileno())
+        os.replace(whole, self.path)
+        shutil.rmtree(self.partial)
+
+    def close(self) -> None:
+        """Every part is whole already."""
+
+    def _whole_parts(self) -> list[Path]:
+        return sorted(self.partial.glob("*.parquet"))
+
+    def _schema(self) -> Any:
+        arrow = self._arrow
+        return arrow.schema(
+            [
+                ("id", arrow.string()),
+                ("text", arrow.string()),
+                ("metadata", arrow.string()),
+                ("embedding", arrow.list_(arrow.float32())),
+            ]
+        )
+
+    def _table(self, documents: Sequence[Document]) -> Any:
+        columns = {
+            "id": [document.id for document in documents],
+            "text": [document.text for document in documents],
+            "metadata": [_json(document.metadata) for document in documents],
+            "embedding": [document.embedding for document in documents],
+        }
+        return self._arrow.table(columns, schema=self._schema())
+
+    def _opened(self, path: Path) -> Any:
+        try:
+            return self._parquet.ParquetFile(path)
+        except self._arrow.ArrowInvalid as error:
+            raise ConfigurationError(f"{path} is no Parquet file: {error}") from None
+
+    def _documents(self, path: Path, batch_size: int) -> Iterator[Document]:
+        with self._opened(path) as file:
+            missing = [name for name in _FIELDS if name not in file.schema_arrow.names]
+            if missing:
+                raise ConfigurationError(
+                    f"{path} has no column {missing[0]!r}; a file of documents has the columns "
+                    + ", ".join(_FIELDS)
+                )
+            number = 0
+            for batch in file.iter_batches(batch_size=batch_size, columns=list(_FIELDS)):
+                columns = batch.select(_FIELDS[:3]).to_pydict()
+                # As numpy arrays, not as lists of Python's floats.
+                vectors = batch.column("embedding").to_numpy(zero_copy_only=False)
+                for at in range(batch.num_rows):
+                    number += 1
+                    row = {name: columns[name][at] for name in _FIELDS[:3]}
+                    if isinstance(row["metadata"], str):
+                        row["metadata"] = _parsed(row["metadata"], f"{path}, row {number}")
+                    row["embedding"] = vectors[at]
+                    yield _document(row, f"{path}, row {number}")
+
+
+def document_file(path: Path) -> DocumentFile:
+    """The file of that name.
+
+    Raises:
+        ConfigurationError: If its suffix is of no kind that is known.
+        BackendNotInstalledError: For a Parquet file without pyarrow.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ConfigurationError(
+            f"{path} ends in none of {', '.join(SUFFIXES)}; for a store write its address, such as "
+            f"memory:{path}"
+        )
+    return ParquetFile(path) if suffix == ".parquet" else JsonLinesFile(path)
+
+
+def matching(documents: Iterator[Document], filter: Expression | None) -> Iterator[Document]:
+    """The documents that a filter selects."""
+    if filter is None:
+        return documents
+    matches = filter.matcher()
+    return (document for document in documents if matches(document.metadata))
+
+
+def batches(documents: Iterator[Document], size: int) -> Iterator[list[Document]]:
+    """The documents in lists of that size."""
+    while batch := list(islice(documents, size)):
+        yield batch
+
+
+def _line(document: Document) -> bytes:
+    embedding = document.embedding
+    row = {
+        "id": document.id,
+        "text": document.text,
+        "metadata": document.metadata,
+        "embedding": None if embedding is None else embedding.tolist(),
+    }
+    return _json(row).encode("utf-8") + b"\n"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def _read_line(line: bytes, path: Path, number: int) -> Document:
+    where = f"{path}, line {number}" if number else str(path)
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DocumentError(f"{where}: this is not UTF-8 ({error.reason})") from None
+    return _document(_parsed(text, where), where)
+
+
+def _parsed(text: str, where: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise DocumentError(
+            f"{where}: this is not JSON: {error.msg} (column {error.colno})"
+        ) from None
+    except RecursionError:
+        raise DocumentError(f"{where}: the JSON is nested too deep to be read") from None
+    except ValueError:  # Python does not read integers past 4,300 digits
+        raise DocumentError(f"{where}: it holds an integer that is too long to be read") from None
+
+
+def _document(row: Any, where: str) -> Document:
+    if not isinstance(row, dict):
+        raise DocumentError(f"{where}: a document is an object, not this: {_EXAMPLE}")
+    if not isinstance(row.get("id"), str) or not isinstance(row.get("text"), str):
+        raise DocumentError(f"{where}: a document has an id and a text: {_EXAMPLE}")
+    if row.get("embedding") is None:
+        raise DocumentError(
+            f"{where}: the document has no embedding, and nothing is embedded while copying; "
+            "add it to a store that has an embedder, as vecstore index does"
+        )
+    metadata = row.get("metadata")
+    if metadata is not None and not isinstance(metadata, dict):
+        raise DocumentError(f"{where}: metadata is an object: {_EXAMPLE}")
+    try:
+        return Document(row["text"], metadata, row["id"], row["embedding"])
+    except DocumentError as error:
+        raise DocumentError(
+            f"{where}: {error}", document_id=error.document_id, key=error.key
+        ) from None

@@ -465,16 +465,17 @@ def test_compiling_texts_loads_no_numpy_lark_or_client() -> None:
 
 def test_stores_stand_where_one_looks_for_them() -> None:
     code = (
-        "from vecstore import MilvusStore, PgvectorStore, QdrantStore\n"
-        "from vecstore.dialects import milvus, pgvector, qdrant\n"
+        "from vecstore import MilvusStore, PgvectorStore, PineconeStore, QdrantStore\n"
+        "from vecstore.dialects import milvus, pgvector, pinecone, qdrant\n"
         "assert milvus.MilvusStore is MilvusStore\n"
         "assert pgvector.PgvectorStore is PgvectorStore\n"
+        "assert pinecone.PineconeStore is PineconeStore\n"
         "assert qdrant.QdrantStore is QdrantStore"
     )
     assert not loaded_after(code) & CLIENTS
 
 
-@pytest.mark.parametrize("name", ["milvus", "pgvector", "qdrant"])
+@pytest.mark.parametrize("name", ["milvus", "pgvector", "pinecone", "qdrant"])
 def test_a_dialect_loads_no_store(name: str) -> None:
     code = (
         f"from vecstore.dialects import {name}\n"

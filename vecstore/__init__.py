@@ -20,6 +20,7 @@ __getattr__, __dir__, __all__ = door(
         "vecstore.dialects.base": "Dialect",
         "vecstore.dialects.milvus.store": "MilvusStore",
         "vecstore.dialects.pgvector.store": "PgvectorStore",
+        "vecstore.dialects.pinecone.store": "PineconeStore",
         "vecstore.dialects.qdrant.store": "QdrantStore",
         "vecstore.dialects.registry": "compile_filter dialect_names get_dialect",
         "vecstore.document": "Document",

@@ -6,12 +6,14 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.conftest import Run
+from tests.servers.pinecone import KEY, PineconeServer
 from vecstore import SimpleVectorStore, parse
 from vecstore.cli import corpus, demo
 from vecstore.cli.demo import ENGINES, SEARCHES, TIE, Answer, compare
@@ -217,6 +219,15 @@ def small_library(monkeypatch: pytest.MonkeyPatch) -> list[Document]:
     return corpus.collect(files)
 
 
+@pytest.fixture
+def local(monkeypatch: pytest.MonkeyPatch) -> Iterator[PineconeServer]:
+    """What looks like Pinecone Local, named in the environment."""
+    with PineconeServer() as server:
+        monkeypatch.setenv("PINECONE_CONTROLLER_HOST", server.address)
+        monkeypatch.setenv("PINECONE_API_KEY", KEY)
+        yield server
+
+
 @pytest.mark.wide  # the whole library, where the tests below take a tenth of it
 def test_the_demo_as_a_user_runs_it(tmp_path: Path) -> None:
     before = os.times()
@@ -242,7 +253,9 @@ def test_the_demo_as_a_user_runs_it(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_report_holds_what_the_filters_select(run: Run, small_library: list[Document]) -> None:
+def test_the_report_holds_what_the_filters_select(
+    run: Run, small_library: list[Document], local: PineconeServer
+) -> None:
     outcome = run("demo", "--json")
     assert (outcome.code, outcome.err) == (0, "")
     report = outcome.json
@@ -264,6 +277,16 @@ def test_the_report_holds_what_the_filters_select(run: Run, small_library: list[
             assert theirs["same"] is True
             assert theirs["largest_score_difference"] < 1e-5
     assert sum(mine["memory"]["selected"] > 0 for mine in report["searches"]) == len(SEARCHES)
+    assert local.asked("/vectors/upsert")
+    assert not local.indexes  # nothing stays behind
+
+
+def test_the_service_is_asked_only_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PINECONE_API_KEY", KEY)
+    monkeypatch.delenv("PINECONE_CONTROLLER_HOST", raising=False)
+    assert demo._default_engines() == "postgres,qdrant,milvus"
+    monkeypatch.setenv("PINECONE_CONTROLLER_HOST", "http://localhost:5080")
+    assert demo._default_engines() == "postgres,qdrant,milvus,pinecone"
 
 
 @pytest.mark.parametrize(
@@ -271,7 +294,11 @@ def test_the_report_holds_what_the_filters_select(run: Run, small_library: list[
     [name if name == "qdrant" else pytest.param(name, marks=pytest.mark.wide) for name in ENGINES],
 )
 def test_a_document_that_an_engine_lost_is_noticed(
-    run: Run, small_library: list[Document], monkeypatch: pytest.MonkeyPatch, name: str
+    run: Run,
+    small_library: list[Document],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    local: PineconeServer,
 ) -> None:
     lost = "statistics.median"
     whole = demo.answer_of

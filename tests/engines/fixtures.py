@@ -13,6 +13,8 @@ Each engine gives way to a server that an environment variable names:
 | Pinecone   | interpreter of the documented rules          | ``VECSTORE_PINECONE_HOST``, ``…_API_KEY`` |
 | Weaviate   | interpreter of the documented rules          | ``VECSTORE_WEAVIATE_URL``, ``…_API_KEY``  |
 
+The store on Pinecone has switches of its own: see ``tests/dialects/pinecone/place.py``.
+
 Pinecone and Weaviate have no fixture: what they hold depends on a layout, which their
 ``pinecone_rows`` and ``weaviate_rows`` take as an argument.
 """

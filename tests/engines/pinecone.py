@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
 from typing import Any
 from uuid import uuid4
 
 from tests.engines.pinecone_rules import PineconeRejected, PineconeRules
 from tests.engines.rows import Documents, Rows
+from tests.servers.pinecone import KEY, PineconeServer
 
 Layout = Callable[[Mapping[str, Any]], dict[str, Any]]
 
@@ -120,7 +122,10 @@ class PineconeServerRows(Rows):
 
     def _drop(self) -> None:
         if self._namespace:
-            self._index.delete(delete_all=True, namespace=self._namespace)
+            from pinecone import NotFoundError
+
+            with suppress(NotFoundError):  # nothing was written to it
+                self._index.delete(delete_all=True, namespace=self._namespace)
             self._namespace = ""
 
     def close(self) -> None:
@@ -128,3 +133,27 @@ class PineconeServerRows(Rows):
             self._drop()
             self._index.close()
             self._index = None
+
+
+class PineconeSocketRows(PineconeServerRows):
+    """The same client and the server of our own, which runs for as long as the rows are open."""
+
+    name = "Pinecone (documented rules, over sockets)"
+
+    def __init__(self, layout: Layout = dict, **switches: bool) -> None:
+        from pinecone import Pinecone, ServerlessSpec
+
+        with ExitStack() as stack:
+            server = stack.enter_context(PineconeServer(**switches))
+            client = Pinecone(api_key=KEY, host=server.address)
+            made = client.indexes.create(
+                name="rows", dimension=2, spec=ServerlessSpec(cloud="aws", region="us-east-1")
+            )
+            client.close()
+            bare = str(made.host).removeprefix("https://")
+            super().__init__(f"http://{bare}", KEY, layout)
+            self._server = stack.pop_all()
+
+    def close(self) -> None:
+        super().close()
+        self._server.close()

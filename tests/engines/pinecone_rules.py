@@ -81,8 +81,8 @@ class PineconeRules:
 
     def upsert(self, id: str, metadata: Mapping[str, Any]) -> None:
         """Writes a record, replacing the whole of one with the same id ("Upsert data")."""
-        _check_id(id)
-        self._records[id] = _stored(metadata)
+        check_id(id)
+        self._records[id] = stored_metadata(metadata)
 
     def query(self, filter: Mapping[str, Any] | None) -> set[str]:
         """The ids that the filter selects; ``None`` is no filter.
@@ -90,11 +90,15 @@ class PineconeRules:
         The whole filter is checked before any record is looked at: a fault in it is an error even
         where the records would never have led there.
         """
-        if filter is None:
-            return set(self._records)
-        self._check_clause(filter, "filter")
-        selects = self._reading(filter)
+        selects = self.reading(filter)
         return {id for id, record in self._records.items() if selects(record)}
+
+    def reading(self, filter: Mapping[str, Any] | None) -> Reading:
+        """Whether the filter selects a record, for any record."""
+        if filter is None:
+            return lambda record: True
+        self._check_clause(filter, "filter")
+        return self._reading(filter)
 
     # -- what a filter may look like ----------------------------------------------------------
 
@@ -294,13 +298,13 @@ def _check_text(value: str, where: str) -> None:
         raise PineconeRejected(f"{where}: {value!r} is not text") from error
 
 
-def _check_id(id: str) -> None:
+def check_id(id: str) -> None:
     """1 to 512 ASCII characters without NUL ("Identifier limits")."""
     if not 1 <= len(id) <= MOST_ID_CHARACTERS or not id.isascii() or "\0" in id:
         raise PineconeRejected(f"{id!r} cannot be an id")
 
 
-def _stored(metadata: Mapping[str, Any]) -> Stored:
+def stored_metadata(metadata: Mapping[str, Any]) -> Stored:
     """Metadata as Pinecone keeps it ("Metadata format", "Metadata size").
 
     A flat object; keys that do not start with ``$``; strings, numbers (all as 64-bit floats),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
+import secrets
 import signal
 import sys
 import tempfile
@@ -80,6 +82,33 @@ class Engine:
             yield store
 
 
+@dataclass(frozen=True, slots=True)
+class PineconeEngine(Engine):
+    """An index of Pinecone, or of Pinecone Local, that goes with the demo."""
+
+    @contextmanager
+    def opened(self, dimension: int | None) -> Iterator[VectorStore]:
+        """An empty store on an index of its own, which is deleted with everything in it."""
+        from vecstore.store.url import open_store
+
+        name = f"vecstore-demo-{secrets.token_hex(4)}"
+        with _terminated_like_interrupted(), ExitStack() as stack:
+            stack.callback(_delete_index, name)
+            yield stack.enter_context(open_store(self.url.format(name=name), dimension=dimension))
+
+
+def _delete_index(name: str) -> None:
+    from pinecone import NotFoundError, Pinecone
+
+    client = Pinecone()  # from the environment, as the store does
+    try:
+        client.indexes.delete(name, timeout=-1)
+    except NotFoundError:
+        return
+    finally:
+        client.close()
+
+
 def _postgres_version(store: Any) -> str:
     with store.native.connection() as connection:
         server, extension = connection.execute(
@@ -118,8 +147,26 @@ ENGINES: dict[str, Engine] = {
         "milvus://{folder}.db?collection=docs",
         _package_version("milvus-lite", "milvus-lite"),
     ),
+    "pinecone": PineconeEngine(
+        "Pinecone",
+        {"pinecone": "pinecone"},
+        "pinecone://{name}?create=true",
+        _package_version("Pinecone, through its client", "pinecone"),
+    ),
 }
 """By the name that the command line knows them by."""
+
+_OWN = ",".join([name for name, engine in ENGINES.items() if type(engine) is Engine])
+
+
+def _default_engines() -> str:
+    """What can be started here, and Pinecone Local where it runs.
+
+    The service is asked only by name: it costs money, and the library would be sent there.
+    """
+    local = os.environ.get("PINECONE_CONTROLLER_HOST", "").startswith("http://")
+    ready = local and "PINECONE_API_KEY" in os.environ and find_spec("pinecone") is not None
+    return f"{_OWN},pinecone" if ready else _OWN
 
 
 @contextmanager
@@ -466,13 +513,14 @@ DEMO_EXAMPLES = """
 
 def demo(
     engines: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--engines",
             metavar="NAMES",
             help=f"Which engines to ask beside memory: any of {', '.join(ENGINES)}, or none.",
+            show_default=_OWN,
         ),
-    ] = ",".join(ENGINES),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="STORE", help="Keep the store file."),
@@ -486,7 +534,7 @@ def demo(
     with 1 when two of them differ. Nothing is downloaded, and nothing stays behind.
     """
     with expected_errors(as_json):
-        chosen = _chosen(engines)
+        chosen = _chosen(_default_engines() if engines is None else engines)
         _check_extras(chosen)
         if output is not None and output.exists():
             raise CommandError(f"{output} exists already\nhint: remove it, or name another file")

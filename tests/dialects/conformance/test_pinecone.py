@@ -6,6 +6,7 @@ Once for each way in which the service has answered ``$ne`` on a missing field.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from tests.dialects.conformance.conformance import (
     AT_LENGTH,
@@ -17,7 +18,7 @@ from tests.dialects.conformance.conformance import (
     Server,
 )
 from tests.dialects.conformance.deviations import deviations_of
-from tests.engines.pinecone import PineconeRows, pinecone_rows
+from tests.engines.pinecone import PineconeRows, PineconeSocketRows, pinecone_rows
 from tests.engines.rows import Rows
 from vecstore import Kind
 from vecstore.dialects.pinecone import Pinecone
@@ -33,6 +34,20 @@ class TestPinecone(Conformance):
     @classmethod
     def open(cls, server: Server) -> Rows:
         return pinecone_rows(filter_fields)
+
+
+class TestPineconeOverSockets(TestPinecone):
+    """The same rules behind Pinecone's own client, and a server on this machine."""
+
+    chosen = (
+        "test_random_filters",
+        "test_constants_are_safe_to_run",
+        "test_hostile_text_in_keys_and_values",
+    )
+
+    @classmethod
+    def open(cls, server: Server) -> Rows:
+        return PineconeSocketRows(filter_fields)
 
 
 class TestPineconeOfOldDays(TestPinecone):
@@ -81,6 +96,16 @@ class TestPineconePlainOfASchema(Declared):
     @classmethod
     def open(cls, server: Server) -> Rows:
         return pinecone_rows()
+
+
+class TestPineconePlainOverSockets(TestPineconePlain):
+    chosen = ()
+    # The client encodes no others.
+    domain = replace(TestPineconePlain.domain, integers=(-(2**63), 2**64 - 1))
+
+    @classmethod
+    def open(cls, server: Server) -> Rows:
+        return PineconeSocketRows()
 
 
 class TestPineconePlainOfOldDays(TestPineconePlain):

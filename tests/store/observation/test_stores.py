@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from tests.servers.pinecone import KEY, PineconeServer
 from vecstore import Document, SimpleVectorStore, VectorStore
 from vecstore.dialects.milvus.store import MilvusStore
 from vecstore.dialects.pgvector.store import PgvectorStore
+from vecstore.dialects.pinecone.store import PineconeStore
 from vecstore.dialects.qdrant.store import QdrantStore
 
 
@@ -30,12 +32,19 @@ def postgres(request: pytest.FixtureRequest, folder: Path, **options: Any) -> Ve
     return PgvectorStore(dsn, table="observed", create=True, **options)
 
 
+def pinecone(request: pytest.FixtureRequest, folder: Path, **options: Any) -> VectorStore:
+    server = PineconeServer().__enter__()
+    request.addfinalizer(lambda: server.__exit__(None, None, None))
+    return PineconeStore("observed", host=server.address, api_key=KEY, create=True, **options)
+
+
 OPENERS: dict[str, Callable[..., VectorStore]] = {
     "memory": lambda request, folder, **options: SimpleVectorStore(**options),
     "postgresql": postgres,
     "qdrant": lambda request, folder, **options: QdrantStore(
         "observed", location=":memory:", **options
     ),
+    "pinecone": pinecone,
     "milvus": lambda request, folder, **options: MilvusStore(
         "observed", uri=str(folder / "rows.db"), **options
     ),

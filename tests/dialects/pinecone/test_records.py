@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 
 from tests.dialects.pinecone.conftest import Open
 from tests.servers.pinecone import PineconeServer
-from vecstore import BackendError, Document, DocumentError, F, ForeignRecordWarning
+from vecstore import (
+    BackendError,
+    Document,
+    DocumentError,
+    F,
+    ForeignRecordWarning,
+    Schema,
+    UnsupportedFilterError,
+)
 from vecstore.dialects.pinecone.records import MOST_METADATA_BYTES, ZEROS, check_size, record_id
 from vecstore.dialects.pinecone.store import PineconeStore
 from vecstore.dialects.pinecone.writing import Row, _requests
@@ -220,6 +228,13 @@ class TestFilters:
         server.http.during_answer = change
         store.delete(filter="n == 1")
         assert [found.id for found in store.scan()] == ["a"]
+
+    def test_texts_that_are_all_known_are_ordered(self, open_pinecone: Open) -> None:
+        store = open_pinecone(schema=Schema({"size": ["large", "medium", "small"]}))
+        store.add([one(size, {"size": size}) for size in ("small", "large", "medium")])
+        assert sorted(found.id for found in store.scan("size >= 'medium'")) == ["medium", "small"]
+        with pytest.raises(UnsupportedFilterError, match="not texts"):
+            open_pinecone().count("size >= 'medium'")
 
     def test_a_service_that_reads_filters_otherwise(
         self, open_pinecone: Open, server: PineconeServer

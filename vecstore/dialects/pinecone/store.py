@@ -147,7 +147,7 @@ class PineconeStore(CollectionStore):
                 "its host or as an object"
             )
         super().__init__(embedder, metric=metric, dimension=dimension, batching=batching, **common)
-        self._dialect = Pinecone(layout="exact")
+        self._dialect = Pinecone(layout="exact", schema=self.schema)
         self._collection = name or index_host or str(getattr(given, "host", ""))
         self._namespace = namespace
         self._create = create

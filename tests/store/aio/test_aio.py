@@ -292,6 +292,10 @@ def test_what_takes_less_time_than_a_thread_is_done_at_once() -> None:
         await store.aio.search("a text")  # its embedder may take any time
         await store.aio.add([Document("a", {"n": n}, id=str(n)) for n in range(400, 600)])
         await store.aio.search(vector=PROBE)
+        await store.aio.search(vector=PROBE, filter="n > 5 AND n < 9")
+        await store.aio.search(vector=PROBE, filter="n IN [1, 2]")
+        await store.aio.search(vector=PROBE, filter="n == 1 OR (n > 2 AND n < 5)")
+        await store.aio.search(vector=PROBE, top_k=501)
         await store.aio.count("n > 5")
         await store.aio.count()
 
@@ -303,6 +307,10 @@ def test_what_takes_less_time_than_a_thread_is_done_at_once() -> None:
         ("count", True),
         ("search", False),
         ("add", False),
+        ("search", True),
+        ("search", True),
+        ("search", False),
+        ("search", False),
         ("search", False),
         ("count", False),
         ("count", True),

@@ -76,5 +76,5 @@ def _lower_bounds(products: NDArray[np.float32], top_k: int) -> NDArray[np.float
     blocks = count // BLOCK
     if blocks <= top_k:
         return np.partition(products, count - top_k, axis=1)[:, -top_k]
-    whole = products[:, : blocks * BLOCK].reshape(number, blocks, BLOCK)
-    return np.partition(whole.max(axis=2), blocks - top_k, axis=1)[:, -top_k]
+    whole = products[:, : blocks * BLOCK].reshape(number, BLOCK, blocks)
+    return np.partition(whole.max(axis=1), blocks - top_k, axis=1)[:, -top_k]

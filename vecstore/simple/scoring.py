@@ -85,7 +85,8 @@ def lower_bound(values: Scores, top_k: int) -> Any:
     blocks = len(values) // BLOCK
     if blocks <= top_k:
         return np.partition(values, len(values) - top_k)[-top_k]
-    maxima = values[: blocks * BLOCK].reshape(blocks, BLOCK).max(axis=1)
+    # Every blocks-th value makes a block: which ones do is all the same, and this way is quicker.
+    maxima = values[: blocks * BLOCK].reshape(BLOCK, blocks).max(axis=0)
     return np.partition(maxima, blocks - top_k)[-top_k]
 
 

@@ -575,6 +575,7 @@ def test_the_project_speaks_of_itself_alone() -> None:
         "docs/multi-tenancy.md",
         "docs/observability.md",
         "docs/production.md",
+        "docs/residual.md",
         "docs/schema.md",
         "docs/searching.md",
         "docs/stores/memory.md",

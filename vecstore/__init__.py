@@ -34,6 +34,7 @@ __getattr__, __dir__, __all__ = door(
         "vecstore.filter.builder": "F FilterBuilder",
         "vecstore.filter.convert": "Capabilities Compiled FilterConverter",
         "vecstore.filter.limits": "Limits",
+        "vecstore.filter.residual": "PartialCompiled",
         "vecstore.filter.tree": "Expression FALSE Group Key Op Span TRUE Value",
         "vecstore.filter.values": "Kind clean_metadata",
         "vecstore.grammar.parser": "parse",
@@ -47,6 +48,7 @@ __getattr__, __dir__, __all__ = door(
         "vecstore.store.capabilities": "StoreCapabilities",
         "vecstore.store.foreign": "ForeignRecordWarning",
         "vecstore.store.observing": "Observer",
+        "vecstore.store.residual": "Explanation ResidualWarning",
         "vecstore.store.url": "StoreURL open_store",
     },
 )

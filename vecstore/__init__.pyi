@@ -37,6 +37,7 @@ from vecstore.filter.convert import Capabilities as Capabilities
 from vecstore.filter.convert import Compiled as Compiled
 from vecstore.filter.convert import FilterConverter as FilterConverter
 from vecstore.filter.limits import Limits as Limits
+from vecstore.filter.residual import PartialCompiled as PartialCompiled
 from vecstore.filter.tree import FALSE as FALSE
 from vecstore.filter.tree import TRUE as TRUE
 from vecstore.filter.tree import Expression as Expression
@@ -61,6 +62,8 @@ from vecstore.store.base import VectorStore as VectorStore
 from vecstore.store.capabilities import StoreCapabilities as StoreCapabilities
 from vecstore.store.foreign import ForeignRecordWarning as ForeignRecordWarning
 from vecstore.store.observing import Observer as Observer
+from vecstore.store.residual import Explanation as Explanation
+from vecstore.store.residual import ResidualWarning as ResidualWarning
 from vecstore.store.url import StoreURL as StoreURL
 from vecstore.store.url import open_store as open_store
 

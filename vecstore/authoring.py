@@ -46,7 +46,7 @@ __getattr__, __dir__, __all__ = door(
         "vecstore.embedding": "BatchingStrategy EmbedderInput check_dimension",
         "vecstore.process": "in_forked_child",
         "vecstore.store.backend": (
-            "Batch Place Selection changed duplicates_error id_outside id_parts"
+            "Batch Judge Place Selection changed duplicates_error id_outside id_parts"
         ),
         "vecstore.store.base": "CommonOptions VectorStore",
         "vecstore.store.capabilities": "Metric OnConflict StoreCapabilities",

@@ -60,6 +60,7 @@ from vecstore.filter.values import UnusableValue as UnusableValue
 from vecstore.filter.values import kind_of as kind_of
 from vecstore.process import in_forked_child as in_forked_child
 from vecstore.store.backend import Batch as Batch
+from vecstore.store.backend import Judge as Judge
 from vecstore.store.backend import Place as Place
 from vecstore.store.backend import Selection as Selection
 from vecstore.store.backend import changed as changed

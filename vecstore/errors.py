@@ -135,7 +135,11 @@ class UnsupportedFilterError(FilterError):
         key: Text form of the key concerned, or None.
         reason: Why the backend cannot answer it exactly.
         remedy: What to do instead.
+        evaluable: Whether it could be evaluated on documents instead. A store says False of a
+            filter that is a mistake, such as one on a key that no metadata can have there.
     """
+
+    evaluable: bool = True
 
     def __init__(
         self,

@@ -186,6 +186,7 @@ KEYWORDS: Final[dict[str, dict[str, str]]] = {
     },
     "delete": {**_WHERE, **_names("delete_all all", "clear()"), **_ONE_ID, **_SCOPE},
     "count": {**_WHERE, **_SCOPE},
+    "explain": {**_WHERE, **_SCOPE},
     "scan": {
         **_WHERE,
         **_names("limit k n", "itertools.islice(store.scan(), {value})"),
@@ -213,6 +214,7 @@ KEYWORDS: Final[dict[str, dict[str, str]]] = {
 }
 """By method: what to write for a keyword that there is not."""
 
+_EVALUATION: Final = ("residual", "residual_limit")
 _KNOWN: Final[dict[str, tuple[str, ...]]] = {
     "search": (
         "vector",
@@ -221,6 +223,7 @@ _KNOWN: Final[dict[str, tuple[str, ...]]] = {
         "threshold",
         "filter",
         "include_embedding",
+        *_EVALUATION,
     ),
     "search_many": (
         "vectors",
@@ -229,13 +232,15 @@ _KNOWN: Final[dict[str, tuple[str, ...]]] = {
         "threshold",
         "filter",
         "include_embedding",
+        *_EVALUATION,
     ),
     "add": ("on_conflict", "on_error", "progress"),
-    "get": ("filter", "limit", "include_embedding"),
-    "update_metadata": ("filter", "set", "unset"),
-    "delete": ("filter",),
-    "count": ("filter",),
-    "scan": ("filter", "batch_size", "include_embedding"),
+    "get": ("filter", "limit", "include_embedding", *_EVALUATION),
+    "update_metadata": ("filter", "set", "unset", *_EVALUATION),
+    "delete": ("filter", *_EVALUATION),
+    "count": ("filter", *_EVALUATION),
+    "explain": ("filter",),
+    "scan": ("filter", "batch_size", "include_embedding", *_EVALUATION),
     "Document": ("text", "metadata", "id", "embedding", "score"),
     "store": (
         "embedder",
@@ -247,6 +252,7 @@ _KNOWN: Final[dict[str, tuple[str, ...]]] = {
         "observe_content",
         "max_cost",
         "schema",
+        *_EVALUATION,
     ),
 }
 

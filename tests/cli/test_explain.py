@@ -158,3 +158,51 @@ def test_merged_comparisons_are_told(run: Run) -> None:
     told = run("explain", "-d", "pgvector", "--json", "a == 1 OR a == 2 OR a == 3").json
     assert told["normalized"] == "a IN [1, 2, 3]"
     assert told["rewrites"] == ["3 comparisons of a  ->  a IN [1, 2, 3]"]
+
+
+# --- what is evaluated ----------------------------------------------------------------------------
+
+
+def test_explain_says_which_part_a_backend_answers(run: Run) -> None:
+    filter = "year >= 2020 AND lang == 'de' AND title >= 'M'"
+    outcome = run("explain", "-d", "qdrant", "-d", "pgvector", filter)
+    told = " ".join(outcome.out.split())
+    assert (
+        "residual=\"evaluate\": qdrant answers year >= 2020 and lang == 'de'; vecstore evaluates "
+        "title >= 'M' on what comes back"
+    ) in told
+    assert told.count("residual=") == 1
+    answer = run("explain", "--json", "-d", "qdrant", filter).json["dialects"]["qdrant"]
+    assert answer["partial"]["answered"] == ["year >= 2020", "lang == 'de'"]
+    assert answer["partial"]["evaluated"] == ["title >= 'M'"]
+    assert answer["partial"]["asked"]["matches_all"] is False
+
+
+def test_explain_asks_a_store(run: Run, tmp_path: Path) -> None:
+    url = f"qdrant:{tmp_path}/folder?collection=docs"
+    with vecstore.open_store(url, dimension=2) as store:
+        store.add(
+            vecstore.Document("x", {"year": 2000 + n, "title": "x"}, embedding=[1, n])
+            for n in range(30)
+        )
+    outcome = run("explain", "--store", url, "year >= 2020 AND title > 'M'")
+    assert (outcome.code, outcome.err) == (0, "")
+    told = " ".join(outcome.out.split())
+    assert (
+        "qdrant answers 1 clause (year >= 2020), vecstore 1 clause (title > 'M'); of 30 documents "
+        "it will look at about 10"
+    ) in told
+    assert "qdrant cannot answer > on key title" in told
+    assert "pgvector" not in told
+    answer = run("explain", "--json", "--store", url, "-d", "pgvector", "title > 'M'").json
+    assert list(answer["dialects"]) == ["pgvector"]
+    assert answer["store"]["looked_at"] == answer["store"]["documents"] == 30
+    assert answer["store"]["evaluated"] == ["title > 'M'"]
+    whole = run("explain", "--store", url, "year >= 2020")
+    assert "qdrant answers the whole filter" in whole.out
+
+
+def test_explain_of_a_store_that_is_not_there(run: Run, tmp_path: Path) -> None:
+    outcome = run("explain", "--store", "nowhere://x", "a == 1")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "there is no store for nowhere:" in outcome.err

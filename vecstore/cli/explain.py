@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -23,11 +24,15 @@ from vecstore.cli.terminal import (
     expected_errors,
     print_json,
 )
-from vecstore.dialects.registry import dialect_names
+from vecstore.dialects.registry import compile_filter, dialect_names
 from vecstore.errors import UnsupportedFilterError
 from vecstore.filter.convert import Compiled
 from vecstore.filter.normalize import simplify
+from vecstore.filter.residual import PartialCompiled
 from vecstore.filter.tree import LOGICAL, ORDERINGS, Expression, trusted
+
+if TYPE_CHECKING:
+    from vecstore.store.residual import Explanation
 
 EXPLAIN_EXAMPLES = """
 [bold]Examples[/]
@@ -35,6 +40,8 @@ EXPLAIN_EXAMPLES = """
   vecstore explain "year >= 2020 AND NOT (lang IN ['de', 'fr'])"
 
   vecstore explain -d qdrant -d milvus "title > 'M'"
+
+  vecstore explain --store qdrant://localhost:6333/docs "year >= 2020 AND title > 'M'"
 """
 
 
@@ -52,17 +59,30 @@ def explain(
             show_default=False,
         ),
     ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            "--store",
+            metavar="URL",
+            help="Also a store: what its engine answers, and at how many documents vecstore would "
+            'look with residual="evaluate".',
+            show_default=False,
+        ),
+    ] = None,
     source: SourceOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a filter becomes: rewritten, and as every backend's own query.
 
-    A backend that cannot answer it exactly says why, and where. Dialects take their default
-    options here; `vecstore compile -d NAME -o KEY=VALUE` takes others.
+    A backend that cannot answer it exactly says why, and where, and which part of it it could
+    answer. Dialects take their default options here; `vecstore compile -d NAME -o KEY=VALUE` takes
+    others. With --store, dialects are shown only where -d names them.
     """
     with expected_errors(as_json):
         expression = read_filter(argument, file, source)
-        outcomes = [(name, _outcome(name, expression)) for name in dialects or dialect_names()]
+        names = dialects or ([] if store is not None else dialect_names())
+        outcomes = [(name, _outcome(name, expression)) for name in names]
+        told = None if store is None else _explained(store, expression)
     steps = rewrites(expression)
     if as_json:
         print_json(
@@ -72,11 +92,18 @@ def explain(
                 "rewrites": steps,
                 "remarks": remarks(expression),
                 "dialects": {name: _outcome_object(outcome) for name, outcome in outcomes},
+                **({} if told is None else {"store": _explanation_object(told)}),
             }
         )
         return
     console = answers()
     _print_reading(console, expression, steps)
+    if told is not None:
+        console.print()
+        console.print(Rule(Text(told.store, "bold"), align="left", style="dim"))
+        console.print(Text(str(told)))
+        for reason in told.reasons:
+            console.print(Text(reason, "dim"))
     for name, outcome in outcomes:
         console.print()
         if isinstance(outcome, Compiled):
@@ -85,7 +112,9 @@ def explain(
         else:
             title = Text.assemble((name, "bold"), " ", ("refused", "bold red"))
             console.print(Rule(title, align="left", style="dim"))
-            console.print(error_text(str(outcome)), soft_wrap=True)
+            console.print(error_text(str(outcome.error)), soft_wrap=True)
+            if outcome.partial is not None:
+                console.print(Text(f'residual="evaluate": {outcome.partial.summary()}', "dim"))
 
 
 def rewrites(expression: Expression) -> list[str]:
@@ -146,17 +175,53 @@ enough']
     ]
 
 
-def _outcome(name: str, expression: Expression) -> Compiled | UnsupportedFilterError:
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """What a backend does not answer whole, and which part of it it does."""
+
+    error: UnsupportedFilterError
+    partial: PartialCompiled | None
+
+
+def _outcome(name: str, expression: Expression) -> Compiled | _Refused:
+    emitter = build_dialect(name, None)
     try:
-        return build_dialect(name, None).compile(expression)
+        return emitter.compile(expression)
     except UnsupportedFilterError as error:
-        return error
+        partial = compile_filter(expression, emitter, residual=True)
+        return _Refused(error, partial if isinstance(partial, PartialCompiled) else None)
 
 
-def _outcome_object(outcome: Compiled | UnsupportedFilterError) -> dict[str, Any]:
+def _outcome_object(outcome: Compiled | _Refused) -> dict[str, Any]:
     if isinstance(outcome, Compiled):
         return compiled_object(outcome)
-    return {"refused": error_object(outcome)}
+    told: dict[str, Any] = {"refused": error_object(outcome.error)}
+    partial = outcome.partial
+    if partial is not None:
+        told["partial"] = {
+            "answered": [part.to_text() for part in partial.answered],
+            "evaluated": [part.to_text() for part in partial.evaluated],
+            "asked": compiled_object(partial.wider),
+        }
+    return told
+
+
+def _explained(url: str, expression: Expression) -> Explanation:
+    from vecstore.store.url import open_store
+
+    with open_store(url) as store:
+        return store.explain(expression)
+
+
+def _explanation_object(told: Explanation) -> dict[str, Any]:
+    return {
+        "name": told.store,
+        "answered": [part.to_text() for part in told.answered],
+        "evaluated": [part.to_text() for part in told.evaluated],
+        "reasons": list(told.reasons),
+        "documents": told.documents,
+        "looked_at": told.looked_at,
+    }
 
 
 def _print_reading(console: Console, expression: Expression, steps: list[str]) -> None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from functools import lru_cache
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from vecstore.dialects.base import Dialect, as_expression, option_names
-from vecstore.errors import DialectNotFoundError
+from vecstore.errors import DialectNotFoundError, UnsupportedFilterError
 from vecstore.filter.checking import FilterCheck, checked
 from vecstore.filter.convert import Compiled
 from vecstore.filter.limits import DEFAULT_LIMITS, Limits
 from vecstore.filter.tree import FilterInput
 from vecstore.plugins import PlugIns
+
+if TYPE_CHECKING:
+    from vecstore.filter.residual import PartialCompiled
 
 ENTRY_POINT_GROUP = "vecstore.dialects"
 
@@ -82,6 +85,7 @@ def get_dialect(name: str) -> type[Dialect[Any]]:
     return dialect
 
 
+@overload
 def compile_filter(
     filter: FilterInput,
     dialect: str | Dialect[Any],
@@ -89,8 +93,34 @@ def compile_filter(
     limits: Limits | None = DEFAULT_LIMITS,
     schema: FilterCheck | None = None,
     coerce: bool = False,
+    residual: Literal[False] = False,
     **options: Any,
-) -> Compiled:
+) -> Compiled: ...
+
+
+@overload
+def compile_filter(
+    filter: FilterInput,
+    dialect: str | Dialect[Any],
+    *,
+    limits: Limits | None = DEFAULT_LIMITS,
+    schema: FilterCheck | None = None,
+    coerce: bool = False,
+    residual: bool,
+    **options: Any,
+) -> Compiled | PartialCompiled: ...
+
+
+def compile_filter(
+    filter: FilterInput,
+    dialect: str | Dialect[Any],
+    *,
+    limits: Limits | None = DEFAULT_LIMITS,
+    schema: FilterCheck | None = None,
+    coerce: bool = False,
+    residual: bool = False,
+    **options: Any,
+) -> Compiled | PartialCompiled:
     """Compile a filter for a backend, named or given as a dialect object.
 
     Args:
@@ -101,7 +131,13 @@ def compile_filter(
             it tells the dialect what keys hold, so that fewer filters are refused. A dialect object
             that was made with a schema of its own keeps that.
         coerce: Whether literals of another kind are read as what they must mean by the schema.
+        residual: Whether a filter that the backend answers in part is taken apart, into what it is
+            asked and what is left to be evaluated. What it answers whole is compiled as ever.
         **options: Options of the named dialect.
+
+    Returns:
+        The native query with its parameters; with ``residual``, where the backend does not answer
+        the whole, a :class:`~vecstore.PartialCompiled`.
 
     Raises:
         DialectNotFoundError: If no dialect has that name.
@@ -114,33 +150,56 @@ def compile_filter(
         >>> compiled.params
         {'p0': 'year', 'p1': 'year', 'p2': '2020'}
     """
+    if residual is not True and residual is not False:
+        raise TypeError(f"residual is True or False here, not {residual!r}")
     told: Hashable = None
     if filter is not None and (schema is not None or coerce):
         filter = checked(as_expression(filter, limits), schema, coerce)
         if isinstance(getattr(schema, "keys", None), Mapping) and isinstance(schema, Hashable):
             told = schema
+    made = _made(dialect, told, options)
+    if filter is None or not residual:
+        return made.compile(filter, limits=limits)
+    expression = as_expression(filter, limits)
+    try:
+        return made.compile(expression, limits=limits)
+    except UnsupportedFilterError as error:
+        from vecstore.filter.residual import split
+
+        parted: Compiled | PartialCompiled = split(
+            expression,
+            error,
+            lambda part: made.compile(part, limits=None),
+            made.name,
+            everything=made.everything(),
+        )
+        return parted
+
+
+def _made(dialect: str | Dialect[Any], schema: Hashable, options: dict[str, Any]) -> Dialect[Any]:
+    """The dialect to compile with; one that takes a schema is told of it."""
     if isinstance(dialect, Dialect):
         if options:
             raise TypeError(
                 f"options go to a dialect given by name; this {type(dialect).__name__} has its own"
             )
-        if told is not None and "schema" in option_names(type(dialect)):
+        if schema is not None and "schema" in option_names(type(dialect)):
             from dataclasses import replace
 
             takes: Any = dialect
-            dialect = replace(takes, schema=told) if takes.schema is None else dialect
-        return dialect.compile(filter, limits=limits)
-    made = get_dialect(dialect)
-    if told is not None and "schema" in option_names(made):
+            dialect = replace(takes, schema=schema) if takes.schema is None else dialect
+        return dialect
+    found = get_dialect(dialect)
+    if schema is not None and "schema" in option_names(found):
         if not options:
-            return _made_with(made, told).compile(filter, limits=limits)
-        options["schema"] = told
+            return _made_with(found, schema)
+        options["schema"] = schema
     if options or dialect not in _BUILT_IN:
-        return made(**options).compile(filter, limits=limits)
+        return found(**options)
     # What a tree keeps of a dialect, it keeps for one object.
-    if made not in _WITHOUT_OPTIONS:
-        _WITHOUT_OPTIONS[made] = made()
-    return _WITHOUT_OPTIONS[made].compile(filter, limits=limits)
+    if found not in _WITHOUT_OPTIONS:
+        _WITHOUT_OPTIONS[found] = found()
+    return _WITHOUT_OPTIONS[found]
 
 
 @lru_cache(maxsize=32)

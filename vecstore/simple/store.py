@@ -28,7 +28,7 @@ from vecstore.simple.persistence import Contents, decoded, encoded, read_content
 from vecstore.simple.scoring import best, scores
 from vecstore.simple.sidecar import remove_unnamed, sidecar_of
 from vecstore.simple.table import Rows, Snapshot, Table
-from vecstore.store.backend import Batch, Selection, changed, id_outside
+from vecstore.store.backend import Batch, Judge, Selection, changed, id_outside
 from vecstore.store.base import CommonOptions, VectorStore
 from vecstore.store.capabilities import Metric, StoreCapabilities
 from vecstore.store.operations import Call, CountCall, GetCall, SearchCall
@@ -477,6 +477,16 @@ class SimpleVectorStore(VectorStore):
                     snapshot.matrix[list(rows)],
                 )
             return len(rows)
+
+    def _delete_judged(self, selection: Selection, judge: Judge) -> int:
+        with self._table.lock:
+            return super()._delete_judged(selection, judge)
+
+    def _update_judged(
+        self, selection: Selection, judge: Judge, *, set: dict[str, Any], unset: tuple[str, ...]
+    ) -> int:
+        with self._table.lock:
+            return super()._update_judged(selection, judge, set=set, unset=unset)
 
     def _clear(self) -> None:
         self._table.clear()

@@ -8,5 +8,7 @@ from vecstore.store.base import VectorStore as VectorStore
 from vecstore.store.capabilities import StoreCapabilities as StoreCapabilities
 from vecstore.store.foreign import ForeignRecordWarning as ForeignRecordWarning
 from vecstore.store.observing import Observer as Observer
+from vecstore.store.residual import Explanation as Explanation
+from vecstore.store.residual import ResidualWarning as ResidualWarning
 from vecstore.store.url import StoreURL as StoreURL
 from vecstore.store.url import open_store as open_store

@@ -638,7 +638,7 @@ class Refusals:
             errors=[one.error for one in left_out[:_KEPT_ERRORS]],
         )
         try:
-            warnings.warn(warning, stacklevel=_level_of_the_caller())
+            warnings.warn(warning, stacklevel=level_of_the_caller())
         except SkippedDocumentsWarning:
             raise _error_of_all(left_out, count, skippable=False) from None
 
@@ -673,7 +673,7 @@ def _ids(refusals: Sequence[Refusal]) -> list[str]:
     return [one.id for one in refusals if one.id is not None]
 
 
-def _level_of_the_caller() -> int:
+def level_of_the_caller() -> int:
     """Which ``stacklevel`` points at the line that called this library."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):

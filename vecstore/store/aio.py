@@ -18,7 +18,7 @@ from vecstore.cancelling import AwaitedCall, check_stop
 from vecstore.document import Document
 from vecstore.filter.tree import FilterInput
 from vecstore.spellings import NoOptions, unknown_keyword, unknown_method
-from vecstore.store.arguments import SearchRequest, read_filter
+from vecstore.store.arguments import Residual, SearchRequest, read_evaluation, read_filter
 from vecstore.store.capabilities import OnConflict, OnError
 from vecstore.store.operations import (
     AddCall,
@@ -26,6 +26,7 @@ from vecstore.store.operations import (
     ClearCall,
     CountCall,
     DeleteCall,
+    ExplainCall,
     GetCall,
     Progress,
     ScanCall,
@@ -33,6 +34,7 @@ from vecstore.store.operations import (
     SearchManyCall,
     UpdateMetadataCall,
 )
+from vecstore.store.residual import Explanation
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -99,13 +101,25 @@ class AsyncVectorStore:
         threshold: float | None = None,
         filter: FilterInput = None,
         include_embedding: bool = False,
+        residual: Residual | None = None,
+        residual_limit: int | None = None,
         **unknown: Unpack[NoOptions],
     ) -> list[Document]:
         """See :meth:`VectorStore.search`."""
         if unknown:
             raise unknown_keyword("search", unknown)
         return await self._execute(
-            SearchCall.read(query, vector, top_k, threshold, filter, include_embedding, offset)
+            SearchCall.read(
+                query,
+                vector,
+                top_k,
+                threshold,
+                filter,
+                include_embedding,
+                offset,
+                residual,
+                residual_limit,
+            )
         )
 
     async def search_many(
@@ -118,6 +132,8 @@ class AsyncVectorStore:
         threshold: float | None = None,
         filter: FilterInput = None,
         include_embedding: bool = False,
+        residual: Residual | None = None,
+        residual_limit: int | None = None,
         **unknown: Unpack[NoOptions],
     ) -> list[list[Document]]:
         """See :meth:`VectorStore.search_many`."""
@@ -125,7 +141,15 @@ class AsyncVectorStore:
             raise unknown_keyword("search_many", unknown)
         return await self._execute(
             SearchManyCall.read(
-                queries, vectors, top_k, threshold, filter, include_embedding, offset
+                queries,
+                vectors,
+                top_k,
+                threshold,
+                filter,
+                include_embedding,
+                offset,
+                residual,
+                residual_limit,
             )
         )
 
@@ -136,12 +160,15 @@ class AsyncVectorStore:
         filter: FilterInput = None,
         limit: int | None = None,
         include_embedding: bool = False,
+        residual: Residual | None = None,
+        residual_limit: int | None = None,
         **unknown: Unpack[NoOptions],
     ) -> list[Document]:
         """See :meth:`VectorStore.get`."""
         if unknown:
             raise unknown_keyword("get", unknown)
-        return await self._execute(GetCall.read(ids, filter, limit, include_embedding))
+        evaluation = read_evaluation(residual, residual_limit)
+        return await self._execute(GetCall.read(ids, filter, limit, include_embedding, evaluation))
 
     async def update_metadata(
         self,
@@ -150,30 +177,52 @@ class AsyncVectorStore:
         filter: FilterInput = None,
         set: Mapping[str, Any] = {},
         unset: Iterable[str] = (),
+        residual: Residual | None = None,
+        residual_limit: int | None = None,
         **unknown: Unpack[NoOptions],
     ) -> int:
         """See :meth:`VectorStore.update_metadata`."""
         if unknown:
             raise unknown_keyword("update_metadata", unknown)
-        return await self._execute(UpdateMetadataCall.read(ids, filter, set, unset))
+        evaluation = read_evaluation(residual, residual_limit)
+        return await self._execute(UpdateMetadataCall.read(ids, filter, set, unset, evaluation))
 
     async def delete(
         self,
         ids: Iterable[str] | None = None,
         *,
         filter: FilterInput = None,
+        residual: Residual | None = None,
+        residual_limit: int | None = None,
         **unknown: Unpack[NoOptions],
     ) -> int:
         """See :meth:`VectorStore.delete`."""
         if unknown:
             raise unknown_keyword("delete", unknown)
-        return await self._execute(DeleteCall.read(ids, filter))
+        evaluation = read_evaluation(residual, residual_limit)
+        return await self._execute(DeleteCall.read(ids, filter, evaluation))
 
-    async def count(self, filter: FilterInput = None, **unknown: Unpack[NoOptions]) -> int:
+    async def count(
+        self,
+        filter: FilterInput = None,
+        *,
+        residual: Residual | None = None,
+        residual_limit: int | None = None,
+        **unknown: Unpack[NoOptions],
+    ) -> int:
         """See :meth:`VectorStore.count`."""
         if unknown:
             raise unknown_keyword("count", unknown)
-        return await self._execute(CountCall(filter=read_filter(filter)))
+        evaluation = read_evaluation(residual, residual_limit)
+        return await self._execute(CountCall(filter=read_filter(filter), evaluation=evaluation))
+
+    async def explain(
+        self, filter: FilterInput = None, **unknown: Unpack[NoOptions]
+    ) -> Explanation:
+        """See :meth:`VectorStore.explain`."""
+        if unknown:
+            raise unknown_keyword("explain", unknown)
+        return await self._execute(ExplainCall.read(filter))
 
     def scan(
         self,
@@ -181,6 +230,8 @@ class AsyncVectorStore:
         *,
         batch_size: int = 256,
         include_embedding: bool = False,
+        residual: Residual | None = None,
+        residual_limit: int | None = None,
         **unknown: Unpack[NoOptions],
     ) -> AsyncGenerator[Document, None]:
         """See :meth:`VectorStore.scan`; for ``async for``.
@@ -190,7 +241,8 @@ class AsyncVectorStore:
         """
         if unknown:
             raise unknown_keyword("scan", unknown)
-        call = ScanCall.read(filter, batch_size, include_embedding)
+        evaluation = read_evaluation(residual, residual_limit)
+        call = ScanCall.read(filter, batch_size, include_embedding, evaluation)
         store = self._store._entered()
         return self._scanned(_Scan(lambda: store._execute(call)), call.batch_size)
 

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from vecstore.document import is_possible_id
 from vecstore.filter.tree import Expression, FilterInput, Group, unwrap
@@ -14,6 +14,25 @@ from vecstore.spellings import in_the_language
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
+
+Residual = Literal["refuse", "evaluate"]
+"""What becomes of a filter that the engine answers in part."""
+
+
+class Evaluation(NamedTuple):
+    """What one call says of filters that the engine answers in part; None is as the store says.
+
+    Attributes:
+        mode: ``"refuse"`` them, or ``"evaluate"`` the rest on what the engine finds.
+        limit: How many documents are looked at at most.
+    """
+
+    mode: Residual | None = None
+    limit: int | None = None
+
+
+AS_THE_STORE: Final = Evaluation()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,6 +48,10 @@ class SearchRequest:
         include_embedding: Whether results carry their vectors.
         offset: How many of the best documents to pass over: with ``top_k=10``, page after page is
             ``offset=0``, 10, 20.
+        residual: ``"evaluate"`` what the engine cannot answer of the filter, or ``"refuse"`` it;
+            None is as the store says.
+        residual_limit: How many documents are looked at for that at most; None is as the store
+            says.
 
     Raises:
         TypeError: For an argument of a wrong type, both or neither of ``query`` and ``vector``.
@@ -48,6 +71,8 @@ class SearchRequest:
     filter: FilterInput = None
     include_embedding: bool = False
     offset: int = 0
+    residual: Residual | None = None
+    residual_limit: int | None = None
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -75,6 +100,7 @@ class SearchRequest:
         put(self, "threshold", _threshold(self.threshold))
         put(self, "filter", read_filter(self.filter))
         put(self, "include_embedding", read_flag("include_embedding", self.include_embedding))
+        read_evaluation(self.residual, self.residual_limit)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not SearchRequest:
@@ -94,6 +120,8 @@ class SearchRequest:
             self.filter,
             self.include_embedding,
             self.offset,
+            self.residual,
+            self.residual_limit,
         )
 
     def __repr__(self) -> str:
@@ -110,6 +138,10 @@ class SearchRequest:
             parts.append(f"filter={str(self.filter)!r}")
         if self.include_embedding:
             parts.append("include_embedding=True")
+        if self.residual is not None:
+            parts.append(f"residual={self.residual!r}")
+        if self.residual_limit is not None:
+            parts.append(f"residual_limit={self.residual_limit}")
         return f"SearchRequest({', '.join(parts)})"
 
 
@@ -224,6 +256,28 @@ def read_flag(name: str, value: Any) -> bool:
     if value is True or value is False:
         return bool(value)
     raise TypeError(f"{name} is True or False, not {_a(value)}")
+
+
+def read_evaluation(residual: Any, limit: Any) -> Evaluation:
+    """The arguments ``residual`` and ``residual_limit`` of a call.
+
+    Raises:
+        TypeError: For a limit that is no integer.
+        ValueError: If they say anything else than they may.
+    """
+    if residual is None and limit is None:
+        return AS_THE_STORE
+    if residual is not None and residual not in ("refuse", "evaluate"):
+        raise ValueError(residual_fault(residual))
+    if limit is not None and not read_count("residual_limit", limit):
+        raise ValueError("residual_limit is 1 or more, not 0")
+    return Evaluation(residual, None if limit is None else operator.index(limit))
+
+
+def residual_fault(value: object) -> str:
+    """What is wrong with what was given for ``residual``."""
+    shown = _cut(value) if isinstance(value, str) else _a(value)
+    return f'residual is "refuse" or "evaluate", not {shown}'
 
 
 def _threshold(value: Any) -> float | None:

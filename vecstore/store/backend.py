@@ -10,7 +10,7 @@ float32 and of the right length, and what ``capabilities`` excludes has been ref
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -27,6 +27,9 @@ from vecstore.store.capabilities import OnConflict, StoreCapabilities
 
 if TYPE_CHECKING:
     from vecstore.vectors import Matrix, Vector
+
+Judge = Callable[[Mapping[str, Any]], bool]
+"""Decides metadata as a store gives it back."""
 
 IDS_AT_ONCE = 1_000
 """Ids in one call where an engine does not say how many it takes."""
@@ -120,11 +123,18 @@ class StoreHooks(ABC):
     """What this store promises and where its limits lie; set on the class or on the instance."""
 
     def _compile_filter(self, filter: Expression) -> Any:
-        """Turn a filter into what the other hooks want; called once a call, before anything else.
+        """Turn a filter into what the other hooks want; called before anything else.
 
         A store with a dialect returns its :class:`~vecstore.Compiled` here, so that a filter that
         cannot be answered is refused before the embedder or the engine is asked. By default the
         other hooks get the expression itself.
+
+        Once a call; where it refuses and ``residual="evaluate"`` was asked for, also for the parts
+        of the filter, to find out which of them can be answered. Then the other hooks get the part
+        that can, and the base evaluates the rest on the documents that they return.
+
+        Raises:
+            UnsupportedFilterError: If the engine cannot answer the filter exactly.
         """
         return filter
 
@@ -270,6 +280,45 @@ class StoreHooks(ABC):
             )
         return len(found)
 
+    # Of a filter that the engine answers in part, the base evaluates the rest. ``judge`` is that.
+
+    def _scan_metadata(
+        self, filter: Any, *, batch_size: int
+    ) -> Iterable[tuple[str, Mapping[str, Any]]]:
+        """Ids and metadata of all documents that match; by default by reading them whole."""
+        for document in self._scan(filter, batch_size=batch_size, include_embedding=False):
+            yield document.id, document.metadata
+
+    def _delete_judged(self, selection: Selection, judge: Judge) -> int:
+        """Delete those of a selection, whose ``ids`` are given, that ``judge`` says yes of.
+
+        By default they are read, judged, and deleted by their ids, together with the filter. A
+        change by another writer in between may then delete a document that no longer matches. An
+        engine with a lock or a transaction does all three inside of it.
+        """
+        found = self._get(selection, limit=None, include_embedding=False)
+        ids = _ids_judged(found, judge)
+        return self._delete(Selection(ids=ids, filter=selection.filter)) if ids else 0
+
+    def _update_judged(
+        self,
+        selection: Selection,
+        judge: Judge,
+        *,
+        set: dict[str, Any],
+        unset: tuple[str, ...],
+    ) -> int:
+        """What :meth:`_update_metadata` does to those that ``judge`` says yes of.
+
+        ``ids`` are given; see :meth:`_delete_judged`, as for what comes in between.
+        """
+        found = self._get(selection, limit=None, include_embedding=False)
+        ids = _ids_judged(found, judge)
+        if not ids:
+            return 0
+        wanted = Selection(ids=ids, filter=selection.filter)
+        return self._update_metadata(wanted, set=set, unset=unset)
+
     def _place(self) -> Place:
         """Where the documents are, as traces name it."""
         return Place(system=self.name)
@@ -307,6 +356,14 @@ class StoreHooks(ABC):
     def _native(self) -> Any:
         """What :attr:`native` returns."""
         raise ConfigurationError(f"{type(self).__name__} stands on no object of another library")
+
+
+def _ids_judged(documents: Iterable[Document], judge: Judge) -> tuple[str, ...]:
+    verdicts: dict[str, bool] = {}
+    for document in documents:
+        # Where others wrote an id twice, both are meant by it: it takes a yes of both.
+        verdicts[document.id] = verdicts.get(document.id, True) and judge(document.metadata)
+    return tuple([id for id, yes in verdicts.items() if yes])
 
 
 def changed(

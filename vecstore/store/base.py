@@ -36,16 +36,24 @@ from vecstore.errors import (
     EmbeddingError,
     FilterError,
     ScopeError,
+    UnsupportedFilterError,
 )
 from vecstore.filter.builder import Field
 from vecstore.filter.convert import Compiled, check_own_names
 from vecstore.filter.cost import AS_DECLARED, MaxCost, check_cost, read_max_cost
 from vecstore.filter.normalize import simplified
+from vecstore.filter.residual import PartialCompiled, split
 from vecstore.filter.serial import without_origin
 from vecstore.filter.tautology import matches_everything
 from vecstore.filter.tree import Expression, FilterInput
 from vecstore.spellings import NoOptions, StoreType, unknown_keyword, unknown_method
-from vecstore.store.arguments import SearchRequest, read_filter
+from vecstore.store.arguments import (
+    Evaluation,
+    Residual,
+    SearchRequest,
+    read_evaluation,
+    read_filter,
+)
 from vecstore.store.backend import StoreHooks, id_parts
 from vecstore.store.capabilities import Metric, OnConflict, OnError, StoreCapabilities
 from vecstore.store.guard import GuardedHooks
@@ -61,12 +69,20 @@ from vecstore.store.operations import (
     ClearCall,
     CountCall,
     DeleteCall,
+    ExplainCall,
     GetCall,
     Progress,
     ScanCall,
     SearchCall,
     SearchManyCall,
     UpdateMetadataCall,
+)
+from vecstore.store.residual import (
+    RESIDUAL_LIMIT,
+    Evaluating,
+    Explanation,
+    read_residual,
+    read_residual_limit,
 )
 from vecstore.store.scope import Recent, Scope, ScopeInput
 
@@ -91,6 +107,8 @@ class CommonOptions(TypedDict, total=False):
     observe_content: bool
     max_cost: int | None
     schema: Schema | None
+    residual: Residual
+    residual_limit: int | None
 
 
 class Origin(Protocol):
@@ -122,6 +140,10 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
             it is ``capabilities.max_cost``. Filters built in Python are not counted.
         schema: What the keys of metadata hold, a :class:`~vecstore.Schema`: filters are checked
             against it before the backend is asked, and documents when they are added or changed.
+        residual: What becomes of a filter that the engine answers in part: ``"refuse"`` it, or
+            ``"evaluate"`` the rest of it on what the engine finds. Each call may say otherwise.
+        residual_limit: How many documents a call looks at for that at most; past it, it raises an
+            error that says what it cost so far. None lifts the limit.
 
     Raises:
         ConfigurationError: If one of these cannot work.
@@ -147,6 +169,8 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         observe_content: bool = False,
         max_cost: int | None | MaxCost = AS_DECLARED,
         schema: Schema | None = None,
+        residual: Residual = "refuse",
+        residual_limit: int | None = RESIDUAL_LIMIT,
         **unknown: Unpack[NoOptions],
     ) -> None:
         if unknown:
@@ -170,7 +194,15 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         self._make_guard()
         self._pid = process.pid
         self.batching: BatchingStrategy = CountBatching() if batching is None else batching
-        self._set_up(async_threads, observers, observe_content, max_cost, schema)
+        self._set_up(
+            async_threads,
+            observers,
+            observe_content,
+            max_cost,
+            schema,
+            residual,
+            residual_limit,
+        )
         self._check_dimension_limit(dimension)
 
     def _set_up(
@@ -180,6 +212,8 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         observe_content: bool = False,
         max_cost: int | None | MaxCost = AS_DECLARED,
         schema: Schema | None = None,
+        residual: Residual = "refuse",
+        residual_limit: int | None = RESIDUAL_LIMIT,
     ) -> None:
         """Take the options that concern no backend."""
         self.async_threads = read_threads(async_threads)
@@ -187,6 +221,9 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         self._observe_content = observe_content
         self._max_cost = read_max_cost(max_cost)
         self._schema = read_schema(schema)
+        self._residual = read_residual(residual)
+        self._residual_limit = read_residual_limit(residual_limit)
+        self._told_shapes: set[int] = set()
 
     @property
     def metric(self) -> Metric:
@@ -223,6 +260,16 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
     def schema(self) -> Schema | None:
         """What the keys of metadata hold; None where that is not declared."""
         return self._schema
+
+    @property
+    def residual(self) -> Residual:
+        """What becomes of a filter that the engine answers in part, where a call says nothing."""
+        return self._residual
+
+    @property
+    def residual_limit(self) -> int | None:
+        """How many documents a call looks at, for what the engine cannot answer; None for any."""
+        return self._residual_limit
 
     @property
     def embedder(self) -> EmbedderInput | None:
@@ -303,6 +350,8 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         threshold: float | None = None,
         filter: FilterInput = None,
         include_embedding: bool = False,
+        residual: Residual | None = None,
+        residual_limit: int | None = None,
     ) -> list[Document]: ...
 
     def search(
@@ -315,6 +364,8 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         threshold: float | None = None,
         filter: FilterInput = None,
         include_embedding: bool = False,
+        residual: Residual | None = None,
+        residual_limit: int | None = None,
         **unknown: Unpack[NoOptions],
     ) -> list[Document]:
         """The documents most similar to a text or a vector, best first, equal scores by id.
@@ -330,6 +381,10 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
                 of the threshold under the other metrics. Engines round sums differently.
             filter: Which documents to look among: an expression or its text.
             include_embedding: Whether results carry their vectors.
+            residual: ``"evaluate"`` what the engine cannot answer of the filter, on what it finds,
+                or ``"refuse"`` the filter. By default as the store was made.
+            residual_limit: How many documents to look at for that at most; by default as the store
+                was made.
 
         Returns:
             Documents with their ``score``: higher is better.
@@ -337,12 +392,24 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         Raises:
             ConfigurationError: For a text query on a store without embedder.
             UnsupportedFilterError: If the backend cannot answer the filter exactly.
+            FilterLimitError: If evaluating the filter looks at more than ``residual_limit``
+                documents.
             DimensionMismatchError: If the vector is not as long as the store's.
         """
         if unknown:
             raise unknown_keyword("search", unknown)
         return self._execute(
-            SearchCall.read(query, vector, top_k, threshold, filter, include_embedding, offset)
+            SearchCall.read(
+                query,
+                vector,
+                top_k,
+                threshold,
+                filter,
+                include_embedding,
+                offset,
+                residual,
+                residual_limit,
+            )
         )
 
     def search_many(
@@ -355,6 +422,8 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         threshold: float | None = None,
         filter: FilterInput = None,
         include_embedding: bool = False,
+        residual: Residual | None = None,
+        residual_limit: int | None = None,
         **unknown: Unpack[NoOptions],
     ) -> list[list[Document]]:
         """Several searches in one call: what :meth:`search` returns for each, in order.
@@ -372,6 +441,8 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
             threshold: Leave out documents that score less.
             filter: Which documents to look among.
             include_embedding: Whether results carry their vectors.
+            residual: See :meth:`search`.
+            residual_limit: How many documents to look at, for each query.
 
         Example:
             >>> from vecstore import Document, SimpleVectorStore
@@ -392,7 +463,15 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
             raise unknown_keyword("search_many", unknown)
         return self._execute(
             SearchManyCall.read(
-                queries, vectors, top_k, threshold, filter, include_embedding, offset
+                queries,
+                vectors,
+                top_k,
+                threshold,
+                filter,
+                include_embedding,
+                offset,
+                residual,
+                residual_limit,
             )
         )
 
@@ -403,6 +482,8 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         filter: FilterInput = None,
         limit: int | None = None,
         include_embedding: bool = False,
+        residual: Residual | None = None,
+        residual_limit: int | None = None,
         **unknown: Unpack[NoOptions],
     ) -> list[Document]:
         """Read documents without searching; never embeds.
@@ -413,10 +494,13 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
                 neither, all documents; for many, see :meth:`scan`.
             limit: How many at most.
             include_embedding: Whether the documents carry their vectors.
+            residual: See :meth:`search`.
+            residual_limit: See :meth:`search`.
         """
         if unknown:
             raise unknown_keyword("get", unknown)
-        return self._execute(GetCall.read(ids, filter, limit, include_embedding))
+        evaluation = read_evaluation(residual, residual_limit)
+        return self._execute(GetCall.read(ids, filter, limit, include_embedding, evaluation))
 
     def update_metadata(
         self,
@@ -425,9 +509,17 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         filter: FilterInput = None,
         set: Mapping[str, Any] = {},
         unset: Iterable[str] = (),
+        residual: Residual | None = None,
+        residual_limit: int | None = None,
         **unknown: Unpack[NoOptions],
     ) -> int:
         """Change keys at the top of metadata; texts and vectors stay. Never embeds.
+
+        A filter that the engine answers in part, with ``residual="evaluate"``, is never sent in a
+        wider form: documents are read and judged, and changed by their ids, part by part. Each is
+        judged once more in the step that changes it, on PostgreSQL (whose rows are locked), in
+        memory, and on engines inside this process. On servers without transactions, Qdrant and
+        Milvus, another writer may change a document in between.
 
         Args:
             ids: Which documents; unknown ids are passed over.
@@ -435,26 +527,36 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
             set: New values by key. A key is a name at the top, dots included; an object replaces
                 the whole object that was there.
             unset: Keys to remove.
+            residual: See :meth:`search`.
+            residual_limit: See :meth:`search`.
 
         Returns:
             How many documents were selected.
         """
         if unknown:
             raise unknown_keyword("update_metadata", unknown)
-        return self._execute(UpdateMetadataCall.read(ids, filter, set, unset))
+        evaluation = read_evaluation(residual, residual_limit)
+        return self._execute(UpdateMetadataCall.read(ids, filter, set, unset, evaluation))
 
     def delete(
         self,
         ids: Iterable[str] | None = None,
         *,
         filter: FilterInput = None,
+        residual: Residual | None = None,
+        residual_limit: int | None = None,
         **unknown: Unpack[NoOptions],
     ) -> int:
         """Delete documents.
 
+        A filter that the engine answers in part is never sent in a wider form; see
+        :meth:`update_metadata`. What stops half-way names in ``failed_ids`` what is left.
+
         Args:
             ids: Which ones; unknown ids are passed over, an empty list deletes nothing.
             filter: Which ones, by metadata; with ``ids`` as well, those of them that match.
+            residual: See :meth:`search`.
+            residual_limit: See :meth:`search`.
 
         Returns:
             How many documents were deleted.
@@ -465,13 +567,47 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         """
         if unknown:
             raise unknown_keyword("delete", unknown)
-        return self._execute(DeleteCall.read(ids, filter))
+        return self._execute(
+            DeleteCall.read(ids, filter, read_evaluation(residual, residual_limit))
+        )
 
-    def count(self, filter: FilterInput = None, **unknown: Unpack[NoOptions]) -> int:
-        """How many documents there are, or match a filter."""
+    def count(
+        self,
+        filter: FilterInput = None,
+        *,
+        residual: Residual | None = None,
+        residual_limit: int | None = None,
+        **unknown: Unpack[NoOptions],
+    ) -> int:
+        """How many documents there are, or match a filter.
+
+        Args:
+            filter: Which ones.
+            residual: See :meth:`search`.
+            residual_limit: See :meth:`search`.
+        """
         if unknown:
             raise unknown_keyword("count", unknown)
-        return self._execute(CountCall(filter=read_filter(filter)))
+        evaluation = read_evaluation(residual, residual_limit)
+        return self._execute(CountCall(filter=read_filter(filter), evaluation=evaluation))
+
+    def explain(self, filter: FilterInput = None, **unknown: Unpack[NoOptions]) -> Explanation:
+        """Who would answer what of a filter, and how many documents vecstore would look at.
+
+        It says so of a filter that the engine answers in part, whether or not the store evaluates
+        the rest. Documents are counted where the engine counts them, and none is read.
+
+        Args:
+            filter: The filter.
+
+        Example:
+            >>> from vecstore import SimpleVectorStore
+            >>> str(SimpleVectorStore().explain("title > 'M'"))
+            'memory answers the whole filter'
+        """
+        if unknown:
+            raise unknown_keyword("explain", unknown)
+        return self._execute(ExplainCall.read(filter))
 
     def scan(
         self,
@@ -479,6 +615,8 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         *,
         batch_size: int = 256,
         include_embedding: bool = False,
+        residual: Residual | None = None,
+        residual_limit: int | None = None,
         **unknown: Unpack[NoOptions],
     ) -> Iterator[Document]:
         """All documents, or those that match a filter, one by one and in no particular order.
@@ -487,10 +625,13 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
             filter: Which ones.
             batch_size: How many are read from the backend at a time.
             include_embedding: Whether the documents carry their vectors.
+            residual: See :meth:`search`.
+            residual_limit: See :meth:`search`.
         """
         if unknown:
             raise unknown_keyword("scan", unknown)
-        return self._execute(ScanCall.read(filter, batch_size, include_embedding))
+        evaluation = read_evaluation(residual, residual_limit)
+        return self._execute(ScanCall.read(filter, batch_size, include_embedding, evaluation))
 
     def clear(self) -> None:
         """Delete every document."""
@@ -596,12 +737,18 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         return self
 
     def _compiled(
-        self, operation: str, filter: Expression | None, within: Scope | None = None
+        self,
+        operation: str,
+        filter: Expression | None,
+        within: Scope | None = None,
+        evaluation: Evaluation | None = None,
     ) -> tuple[bool, Any]:
         """Whether the filter can match at all, and what it becomes (None: no filter).
 
         A scope is joined to the filter as a tree, so that no way of writing one leads outside.
+        With ``evaluation`` a filter that is answered in part may become an :class:`Evaluating`.
         """
+        given = filter
         if filter is None and within is None:
             return True, None
         if filter is not None:
@@ -619,13 +766,38 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
             simple = simplified(filter)
         if isinstance(simple, bool):
             return simple, None
-        compiled = self._ask(operation, self._compile_filter, filter)
+        try:
+            compiled = self._ask(operation, self._compile_filter, filter)
+        except UnsupportedFilterError as error:
+            if evaluation is None or given is None:
+                raise
+            if (evaluation.mode or self.residual) == "refuse":
+                raise
+            around = None if within is None else within.filter
+            compiled = self._partly(operation, given, around, error)
+            if isinstance(compiled, PartialCompiled):
+                limit = self.residual_limit if evaluation.limit is None else evaluation.limit
+                return True, Evaluating(self, operation, compiled, limit)
         if isinstance(compiled, Compiled):
             if compiled.matches_nothing:
                 return False, None
             if compiled.matches_all:
                 return True, None
         return True, compiled
+
+    def _partly(
+        self,
+        operation: str,
+        filter: Expression,
+        within: Expression | None,
+        error: UnsupportedFilterError,
+    ) -> Any:
+        """What becomes of a filter that the engine refuses whole; ``within`` it gets as it is."""
+
+        def to_query(part: Expression) -> Any:
+            return self._ask(operation, self._compile_filter, part)
+
+        return split(filter, error, to_query, self.name, within=within)
 
     def _matches_all(self, filter: Expression | None, operation: str = "scoped") -> bool:
         """Whether every document matches, as far as the backend can tell without looking."""
@@ -715,6 +887,7 @@ class ScopedStore(VectorStore):
     _add = _search = _search_many = _get = _scan = _delete = _clear = cast(Any, _no_hook)
     _stored_ids = _delete_filtered = _count = _update_metadata = cast(Any, _no_hook)
     _begin_add = _finish_add = cast(Any, _no_hook)
+    _scan_metadata = _delete_judged = _update_judged = cast(Any, _no_hook)
 
     def __init__(self, parent: VectorStore, scope: ScopeInput) -> None:
         self._parent = parent
@@ -724,13 +897,13 @@ class ScopedStore(VectorStore):
         self._scope: Callable[[], Scope]
         # A field is callable as well, only to say that it is none.
         if callable(scope) and not isinstance(scope, Field):
-            self._scope = self._checked(_asked(scope))
+            self._scope = self._checked(_asked(scope), telling=False)
         else:
             filter = read_filter(cast(FilterInput, scope))
             if filter is None:
                 raise TypeError("a scope is a filter: scoped(F.tenant == 'a')")
             # It says the same at every call, so that once is enough.
-            self._scope = _constant(self._checked(_constant(filter))())
+            self._scope = _constant(self._checked(_constant(filter), telling=True)())
 
     # --- what the store behind says ----------------------------------------------------------
 
@@ -763,6 +936,16 @@ class ScopedStore(VectorStore):
     def schema(self) -> Schema | None:
         """That of the store behind."""
         return self._parent.schema
+
+    @property
+    def residual(self) -> Residual:
+        """That of the store behind."""
+        return self._parent.residual
+
+    @property
+    def residual_limit(self) -> int | None:
+        """That of the store behind."""
+        return self._parent.residual_limit
 
     @property
     def embedder(self) -> EmbedderInput | None:
@@ -803,8 +986,12 @@ class ScopedStore(VectorStore):
                 self._check_open()
                 yield document
 
-    def _checked(self, scope: Callable[[], Expression]) -> Callable[[], Scope]:
-        """A scope that raises ScopeError when it is none, or none that keeps anything out."""
+    def _checked(self, scope: Callable[[], Expression], *, telling: bool) -> Callable[[], Scope]:
+        """A scope that raises ScopeError when it is none, or none that keeps anything out.
+
+        With ``telling`` the error says why the engine cannot answer it, to the program that wrote
+        it; not to whoever makes a call inside of one that a function returns.
+        """
         known: Recent[Expression, Scope] = Recent()
 
         def checked() -> Scope:
@@ -819,9 +1006,15 @@ class ScopedStore(VectorStore):
                     filter
                 )
             except FilterError as error:
+                why = "count(filter) on the store itself tells why"
+                if telling and isinstance(error, UnsupportedFilterError):
+                    why = (
+                        f"{error.message}; nothing of a scope is left to be evaluated on what the "
+                        "engine finds, whatever residual says"
+                    )
                 raise ScopeError(
                     f"{self.name} cannot answer the filter of this scope "
-                    f"({type(error).__name__}); count(filter) on the store itself tells why"
+                    f"({type(error).__name__}): {why}"
                 ) from None
             if everything:
                 raise ScopeError(

@@ -9,7 +9,7 @@ between taking and giving back; the list may keep a lock too many, never one too
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import islice, starmap
 from threading import Lock, RLock, get_ident
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -92,16 +92,44 @@ class GuardedHooks(StoreHooks):
         """Call a hook that returns several things, and take them while it is guarded."""
         return self._ask(operation, _taken, hook, at_most, arguments, options)
 
-    def _ask_scan(self, filter: Any, *, batch_size: int, include_embedding: bool) -> Iterator[Any]:
+    def _ask_lists(
+        self,
+        operation: str,
+        hook: Callable[..., Iterable[Iterable[Item]]],
+        *arguments: Any,
+        **options: Any,
+    ) -> list[list[Item]]:
+        """Call a hook that returns several things several times, and take them guarded."""
+        return self._ask(operation, _lists, hook, arguments, options)
+
+    def _ask_scan(self, filter: Any, *, batch_size: int, include_embedding: bool) -> Generator[Any]:
         """The documents of a scan: guarded while they are read, free while the caller has them."""
-        found = self._ask("scan", _begun, self._scan, filter, batch_size, include_embedding)
-        size = min(batch_size, _SCANNED_AT_ONCE)
+        return self._ask_pieces(
+            "scan",
+            batch_size,
+            self._scan,
+            filter,
+            batch_size=batch_size,
+            include_embedding=include_embedding,
+        )
+
+    def _ask_pieces(
+        self,
+        operation: str,
+        size: int,
+        hook: Callable[..., Iterable[Item]],
+        *arguments: Any,
+        **options: Any,
+    ) -> Generator[Item]:
+        """What a hook returns piece by piece, taken under the guard about ``size`` at a time."""
+        found = self._ask(operation, _begun, hook, arguments, options)
+        size = min(size, _SCANNED_AT_ONCE)
         try:
             while True:
-                taken: list[Any] = []
+                taken: list[Item] = []
                 failure: Exception | None = None
                 try:
-                    self._ask("scan", taken.extend, islice(found, size))
+                    self._ask(operation, taken.extend, islice(found, size))
                 except Exception as error:
                     failure = error
                 # What was read before a failure comes first.
@@ -253,6 +281,14 @@ def _taken(
 
 
 def _begun(
-    hook: Callable[..., Iterable[Item]], filter: Any, batch_size: int, include_embedding: bool
+    hook: Callable[..., Iterable[Item]], arguments: tuple[Any, ...], options: dict[str, Any]
 ) -> Iterator[Item]:
-    return iter(hook(filter, batch_size=batch_size, include_embedding=include_embedding))
+    return iter(hook(*arguments, **options))
+
+
+def _lists(
+    hook: Callable[..., Iterable[Iterable[Item]]],
+    arguments: tuple[Any, ...],
+    options: dict[str, Any],
+) -> list[list[Item]]:
+    return [list(found) for found in hook(*arguments, **options)]

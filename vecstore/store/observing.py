@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import logging
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
+from vecstore import process
 from vecstore.document import Document
 from vecstore.errors import ConfigurationError
 
@@ -56,6 +59,15 @@ class Listener:
             self._observer.end(started[0], duration=duration, error=error)
         except Exception as failure:
             self.failed(failure)
+
+    def note(self, started: Any, attributes: Mapping[str, Any]) -> None:
+        """Tell an observer that asks for it what turned out about what began."""
+        try:
+            told = getattr(self._observer, "note", None)
+            if told is not None:
+                told(started[0], dict(attributes))
+        except Exception as error:
+            self.failed(error)
 
     def failed(self, error: Exception) -> None:
         """Log the first failure."""
@@ -146,6 +158,14 @@ class OpenTelemetry(Listener):
             except Exception as failure:
                 self.failed(failure)
 
+    def note(self, started: Any, attributes: Mapping[str, Any]) -> None:
+        """Put what turned out into the span."""
+        if started[0] is not None:
+            try:
+                started[0].set_attributes(dict(attributes))
+            except Exception as error:
+                self.failed(error)
+
     def enter(self, started: Any) -> Any:
         """Make the span the parent of what begins in this thread; the token ends that."""
         if started is None or started[0] is None:
@@ -195,7 +215,9 @@ class Observer(Protocol):
     """What ``observers=[...]`` of a store takes: another system that is told of each operation.
 
     Both methods are called in the thread that does the work. What they raise is logged once, on
-    the level of debugging, and otherwise ignored.
+    the level of debugging, and otherwise ignored. One that has a third method,
+    ``note(started, attributes)``, is told by it what turns out on the way, such as how many
+    documents were looked at for what the engine could not answer.
 
     Example:
         >>> from vecstore import SimpleVectorStore
@@ -217,6 +239,23 @@ class Observer(Protocol):
         """It has ended, after so many seconds; ``error`` is what it raised."""
 
 
+_here = threading.local()
+"""The operation that is told of in this thread, as ``operation``."""
+
+
+@process.in_forked_child
+def _tell_of_nothing() -> None:
+    global _here
+    _here = threading.local()
+
+
+def note(attributes: Mapping[str, Any]) -> None:
+    """Tell those who listen to the operation at work in this thread what turned out about it."""
+    operation: _Operation | None = getattr(_here, "operation", None)
+    if operation is not None:
+        operation.note(attributes)
+
+
 class _Operation:
     """One operation on its way, told to everybody who listens."""
 
@@ -236,10 +275,17 @@ class _Operation:
     def run(self, work: Callable[[], Result]) -> Result:
         """Do a part of the work, as a parent of what it starts itself."""
         token = open_telemetry.enter(self._otel)
+        around, _here.operation = getattr(_here, "operation", None), self
         try:
             return work()
         finally:
+            _here.operation = around
             open_telemetry.leave(token)
+
+    def note(self, attributes: Mapping[str, Any]) -> None:
+        """Tell of what turned out on the way."""
+        for listener, state in self._started:
+            listener.note(state, attributes)
 
     def end(self, error: BaseException | None) -> None:
         """Tell of the end; once."""
@@ -309,23 +355,21 @@ class _ObservedScan:
         return self
 
     def __next__(self) -> Document:
-        token = open_telemetry.enter(self._operation._otel)
         try:
-            return next(self._documents)
+            document: Document = self._operation.run(partial(next, self._documents))
+            return document
         except StopIteration:
             self._operation.end(None)
             raise
         except BaseException as error:
             self._operation.end(error)
             raise
-        finally:
-            open_telemetry.leave(token)
 
     def close(self) -> None:
         """Give back what the scan holds."""
         close = getattr(self._documents, "close", None)
         if close is not None:
-            close()
+            self._operation.run(close)
         self._operation.end(None)
 
     def __del__(self) -> None:

@@ -16,14 +16,25 @@ from vecstore.document import Document, checked_metadata, checked_metadata_name,
 from vecstore.embedding import check_dimension
 from vecstore.errors import ConfigurationError, DocumentError
 from vecstore.filter.normalize import simplified
+from vecstore.filter.residual import parts_of
 from vecstore.filter.tautology import matches_everything
 from vecstore.filter.tree import Expression, FilterInput
 from vecstore.store.adding import Adding
-from vecstore.store.arguments import SearchRequest, read_count, read_filter, read_flag, read_ids
+from vecstore.store.arguments import (
+    AS_THE_STORE,
+    Evaluation,
+    Residual,
+    SearchRequest,
+    read_count,
+    read_filter,
+    read_flag,
+    read_ids,
+)
 from vecstore.store.backend import Selection, changed
 from vecstore.store.capabilities import OnConflict, OnError
 from vecstore.store.limits import RecordLimits
 from vecstore.store.ranking import ranked
+from vecstore.store.residual import Evaluating, Explanation
 from vecstore.store.scope import Scope, leaves_scope
 
 if TYPE_CHECKING:
@@ -51,10 +62,12 @@ class Call(Generic[Result]):
     Attributes:
         within: The scope that the call is in: it reaches only documents that match. None outside
             of every scope.
+        evaluation: What becomes of a filter that the engine answers in part.
     """
 
     operation: ClassVar[str]
     within: Scope | None = None
+    evaluation: Evaluation = AS_THE_STORE
 
     def narrowed(self, scope: Scope) -> Self:
         """The same call inside a scope, around the scopes it is in already."""
@@ -145,14 +158,16 @@ class SearchCall(Call[list[Document]]):
         filter: FilterInput,
         include_embedding: bool,
         offset: int,
+        residual: Residual | None,
+        residual_limit: int | None,
     ) -> SearchCall:
         """Check the arguments."""
         rest = (vector, top_k, threshold, filter, include_embedding, offset)
         if not isinstance(query, SearchRequest):
-            return cls(request=SearchRequest(query, *rest))
-        if rest != (None, 4, None, None, False, 0):
+            query = SearchRequest(query, *rest, residual, residual_limit)
+        elif (*rest, residual, residual_limit) != (None, 4, None, None, False, 0, None, None):
             raise TypeError("a SearchRequest carries everything; put the rest into it as well")
-        return cls(request=query)
+        return cls(request=query, evaluation=_evaluation(query))
 
     @property
     def filter(self) -> Expression | None:
@@ -162,7 +177,7 @@ class SearchCall(Call[list[Document]]):
     def run(self, store: VectorStore) -> list[Document]:
         request = self.request
         wanted = self.checked(store)
-        matches, filter = store._compiled(self.operation, self.filter, self.within)
+        matches, filter = store._compiled(self.operation, self.filter, self.within, self.evaluation)
         if not matches or not request.top_k:
             return []
         vector: Any = request.vector
@@ -170,6 +185,14 @@ class SearchCall(Call[list[Document]]):
             assert request.query is not None
             [vector] = store._embed_queries([request.query])
             check_stop()
+        if type(filter) is Evaluating:
+            [best] = filter.search(
+                store._probe(vector)[None, :],
+                wanted,
+                [request.threshold],
+                request.include_embedding,
+            )
+            return ranked(best, store.metric, request.threshold)[request.offset : wanted]
         found = store._ask_all(
             "search",
             store._search,
@@ -232,6 +255,8 @@ class SearchManyCall(Call[list[list[Document]]]):
         filter: FilterInput,
         include_embedding: bool,
         offset: int,
+        residual: Residual | None,
+        residual_limit: int | None,
     ) -> SearchManyCall:
         """Check the arguments."""
         if (queries is None) == (vectors is None):
@@ -243,7 +268,15 @@ class SearchManyCall(Call[list[list[Document]]]):
             given, Iterable
         ):
             raise TypeError(f"search_many takes a list, not {type(given).__name__}: [query, ...]")
-        rest = (top_k, threshold, read_filter(filter), include_embedding, offset)
+        rest = (
+            top_k,
+            threshold,
+            read_filter(filter),
+            include_embedding,
+            offset,
+            residual,
+            residual_limit,
+        )
         if vectors is not None:
             return cls(requests=tuple([SearchRequest(None, one, *rest) for one in vectors]))
         asked = cast("Iterable[str | SearchRequest]", given)
@@ -260,25 +293,30 @@ class SearchManyCall(Call[list[list[Document]]]):
         alike: dict[Any, list[int]] = {}
         for place, request in enumerate(self.requests):
             wanted = SearchCall(request=request).checked(store)
-            kind = (request.filter, wanted, request.include_embedding)
+            evaluation = _evaluation(request)
+            kind = (request.filter, wanted, request.include_embedding, evaluation)
             if request.top_k:
                 alike.setdefault(kind, []).append(place)
-        for (asked, wanted, include_embedding), places in alike.items():
-            matches, filter = store._compiled(self.operation, asked, self.within)
+        for (asked, wanted, include_embedding, evaluation), places in alike.items():
+            matches, filter = store._compiled(self.operation, asked, self.within, evaluation)
             if not matches:
                 continue
             for start in range(0, len(places), QUERIES_AT_ONCE):
                 check_stop()
                 part = places[start : start + QUERIES_AT_ONCE]
-                found = store._ask(
-                    self.operation,
-                    _lists,
-                    store._search_many,
-                    self._probes(store, part),
-                    top_k=wanted,
-                    filter=filter,
-                    include_embedding=include_embedding,
-                )
+                probes = self._probes(store, part)
+                if type(filter) is Evaluating:
+                    thresholds = [self.requests[place].threshold for place in part]
+                    found = filter.search(probes, wanted, thresholds, include_embedding)
+                else:
+                    found = store._ask_lists(
+                        self.operation,
+                        store._search_many,
+                        probes,
+                        top_k=wanted,
+                        filter=filter,
+                        include_embedding=include_embedding,
+                    )
                 for place, documents in zip(part, found, strict=True):
                     request = self.requests[place]
                     best = ranked(documents, store.metric, request.threshold)
@@ -323,6 +361,7 @@ class GetCall(Call[list[Document]]):
         filter: FilterInput,
         limit: int | None,
         include_embedding: bool,
+        evaluation: Evaluation = AS_THE_STORE,
     ) -> GetCall:
         """Check the arguments."""
         return cls(
@@ -330,13 +369,16 @@ class GetCall(Call[list[Document]]):
             filter=read_filter(filter),
             limit=None if limit is None else read_count("limit", limit),
             include_embedding=read_flag("include_embedding", include_embedding),
+            evaluation=evaluation,
         )
 
     def run(self, store: VectorStore) -> list[Document]:
-        matches, filter = store._compiled(self.operation, self.filter, self.within)
+        matches, filter = store._compiled(self.operation, self.filter, self.within, self.evaluation)
         if not matches or self.limit == 0 or (self.ids is not None and not self.ids):
             return []
         if self.ids is None:
+            if type(filter) is Evaluating:
+                return filter.get(self.limit, self.include_embedding)
             return store._ask_all(
                 "get",
                 store._get,
@@ -346,15 +388,19 @@ class GetCall(Call[list[Document]]):
                 include_embedding=self.include_embedding,
             )
         by_id: dict[str, Document] = {}
-        for ids in store._parts(self.ids):
-            for document in store._ask_all(
-                "get",
-                store._get,
-                Selection(ids=ids, filter=filter),
-                limit=None,
-                include_embedding=self.include_embedding,
-            ):
+        if type(filter) is Evaluating:
+            for document in filter.get_by_ids(store._parts(self.ids), self.include_embedding):
                 by_id[document.id] = document
+        else:
+            for ids in store._parts(self.ids):
+                for document in store._ask_all(
+                    "get",
+                    store._get,
+                    Selection(ids=ids, filter=filter),
+                    limit=None,
+                    include_embedding=self.include_embedding,
+                ):
+                    by_id[document.id] = document
         wanted = [id for id in self.ids if id in by_id][: self.limit]
         return list(_apart([by_id[id] for id in wanted]))
 
@@ -376,6 +422,7 @@ class UpdateMetadataCall(Call[int]):
         filter: FilterInput,
         set: Mapping[str, Any],
         unset: Iterable[str],
+        evaluation: Evaluation = AS_THE_STORE,
     ) -> UpdateMetadataCall:
         """Check the arguments."""
         if ids is None and filter is None:
@@ -399,6 +446,7 @@ class UpdateMetadataCall(Call[int]):
             filter=read_filter(filter),
             set=values,
             unset=removed,
+            evaluation=evaluation,
         )
 
     def run(self, store: VectorStore) -> int:
@@ -409,9 +457,13 @@ class UpdateMetadataCall(Call[int]):
         limits.check_size(kept, None)
         # A null that the engine does not keep is the same as the key's absence.
         unset = (*self.unset, *[name for name in self.set if name not in kept])
-        matches, filter = store._compiled(self.operation, self._staying(store), self.within)
+        matches, filter = store._compiled(
+            self.operation, self._staying(store), self.within, self.evaluation
+        )
         if not matches:
             return 0
+        if type(filter) is Evaluating:
+            return filter.change(self.ids, store._update_judged, set=kept, unset=unset)
         if self.ids is None:
             return store._ask(
                 "update_metadata",
@@ -453,9 +505,13 @@ class UpdateMetadataCall(Call[int]):
 
     def _selected(self, store: VectorStore) -> Iterable[Document]:
         if self.ids is None:
-            return ScanCall(filter=self.filter, within=self.within).run(store)
+            return ScanCall(filter=self.filter, within=self.within, evaluation=self.evaluation).run(
+                store
+            )
         ids = tuple(dict.fromkeys(self.ids))
-        return GetCall(ids=ids, filter=self.filter, within=self.within).run(store)
+        return GetCall(
+            ids=ids, filter=self.filter, within=self.within, evaluation=self.evaluation
+        ).run(store)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -467,7 +523,12 @@ class DeleteCall(Call[int]):
     filter: Expression | None = None
 
     @classmethod
-    def read(cls, ids: Iterable[str] | None, filter: FilterInput) -> DeleteCall:
+    def read(
+        cls,
+        ids: Iterable[str] | None,
+        filter: FilterInput,
+        evaluation: Evaluation = AS_THE_STORE,
+    ) -> DeleteCall:
         """Check the arguments.
 
         Raises:
@@ -480,12 +541,14 @@ class DeleteCall(Call[int]):
         expression = read_filter(filter)
         if ids is None and expression is not None and matches_everything(simplified(expression)):
             raise ValueError(f"this filter matches every document; {_CLEAR}")
-        return cls(ids=read_ids(ids, "delete"), filter=expression)
+        return cls(ids=read_ids(ids, "delete"), filter=expression, evaluation=evaluation)
 
     def run(self, store: VectorStore) -> int:
-        matches, filter = store._compiled(self.operation, self.filter, self.within)
+        matches, filter = store._compiled(self.operation, self.filter, self.within, self.evaluation)
         if not matches:
             return 0
+        if type(filter) is Evaluating:
+            return filter.change(self.ids, store._delete_judged)
         if self.ids is None:
             if filter is None or (
                 self.within is not None and store._matches_all(self.filter, self.operation)
@@ -509,8 +572,45 @@ class CountCall(Call[int]):
     filter: Expression | None = None
 
     def run(self, store: VectorStore) -> int:
-        matches, filter = store._compiled(self.operation, self.filter, self.within)
-        return store._ask("count", store._count, filter) if matches else 0
+        matches, filter = store._compiled(self.operation, self.filter, self.within, self.evaluation)
+        if not matches:
+            return 0
+        if type(filter) is Evaluating:
+            return filter.count()
+        return store._ask("count", store._count, filter)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainCall(Call[Explanation]):
+    """``explain``."""
+
+    operation: ClassVar[str] = "explain"
+    filter: Expression | None = None
+
+    @classmethod
+    def read(cls, filter: FilterInput) -> ExplainCall:
+        """Check the arguments."""
+        return cls(filter=read_filter(filter), evaluation=Evaluation("evaluate"))
+
+    def run(self, store: VectorStore) -> Explanation:
+        _, filter = store._compiled(self.operation, self.filter, self.within, self.evaluation)
+        if type(filter) is not Evaluating:
+            parts = () if self.filter is None else parts_of(self.filter.normalize())
+            return Explanation(
+                store=store.name, answered=parts, evaluated=(), reasons=(), looked_at=0
+            )
+        partial = filter.partial
+        documents = None
+        if store.capabilities.filtered_count:
+            documents = CountCall(within=self.within).run(store)
+        return Explanation(
+            store=store.name,
+            answered=partial.answered,
+            evaluated=partial.evaluated,
+            reasons=tuple([reason.message for reason in partial.refusals]),
+            documents=documents,
+            looked_at=filter.expected(),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -523,7 +623,13 @@ class ScanCall(Call[Iterator[Document]]):
     include_embedding: bool = False
 
     @classmethod
-    def read(cls, filter: FilterInput, batch_size: int, include_embedding: bool) -> ScanCall:
+    def read(
+        cls,
+        filter: FilterInput,
+        batch_size: int,
+        include_embedding: bool,
+        evaluation: Evaluation = AS_THE_STORE,
+    ) -> ScanCall:
         """Check the arguments."""
         size = read_count("batch_size", batch_size)
         if not size:
@@ -532,12 +638,15 @@ class ScanCall(Call[Iterator[Document]]):
             filter=read_filter(filter),
             batch_size=size,
             include_embedding=read_flag("include_embedding", include_embedding),
+            evaluation=evaluation,
         )
 
     def run(self, store: VectorStore) -> Iterator[Document]:
-        matches, filter = store._compiled(self.operation, self.filter, self.within)
+        matches, filter = store._compiled(self.operation, self.filter, self.within, self.evaluation)
         if not matches:
             return _none()
+        if type(filter) is Evaluating:
+            return filter.scan(self.batch_size, self.include_embedding)
         return store._ask_scan(
             filter, batch_size=self.batch_size, include_embedding=self.include_embedding
         )
@@ -566,11 +675,8 @@ def _apart(documents: Sequence[Document]) -> Iterator[Document]:
         seen.add(id(document))
 
 
-def _lists(
-    hook: Callable[..., Iterable[Iterable[Document]]], *arguments: Any, **options: Any
-) -> list[list[Document]]:
-    """What a hook returns several times over, taken while it is guarded."""
-    return [list(found) for found in hook(*arguments, **options)]
+def _evaluation(request: SearchRequest) -> Evaluation:
+    return Evaluation(request.residual, request.residual_limit)
 
 
 def _none() -> Iterator[Document]:

@@ -26,6 +26,7 @@ from vecstore.installing import install_line
 from vecstore.plugins import PlugIns
 from vecstore.store.base import VectorStore, read_schema, read_threads
 from vecstore.store.observing import read_observers
+from vecstore.store.residual import read_residual, read_residual_limit
 
 ENTRY_POINT_GROUP = "vecstore.stores"
 
@@ -301,8 +302,19 @@ def _host(netloc: str, hostname: str | None) -> str:
     return unquote(netloc.rpartition("@")[2].partition(":")[0])
 
 
-COMMON_OPTIONS = ("async_threads", "observers", "observe_content", "max_cost", "schema")
+COMMON_OPTIONS = (
+    "async_threads",
+    "observers",
+    "observe_content",
+    "max_cost",
+    "schema",
+    "residual",
+    "residual_limit",
+)
 """Options of every store that are given by keyword, whatever the scheme."""
+
+_IN_ADDRESSES: Mapping[str, OptionReader] = {"residual": str, "residual_limit": int}
+"""Those of them that may also stand behind the ``?``, each with what reads it from a text."""
 
 _EVERY_STORE = ("embedder", *COMMON_OPTIONS)
 
@@ -330,10 +342,11 @@ def open_store(url: str, *, embedder: EmbedderInput | None = None, **options: An
     """
     address = StoreURL.read(url)
     common = {name: options.pop(name) for name in COMMON_OPTIONS if name in options}
+    asked, common = _common_in(address, common)
     found = store_class(address.scheme)
     _check_common(common)
     try:
-        store = found.from_url(address, embedder=embedder, **options)
+        store = found.from_url(asked, embedder=embedder, **options)
     except VecstoreError:
         raise
     except Exception as error:
@@ -344,6 +357,16 @@ def open_store(url: str, *, embedder: EmbedderInput | None = None, **options: An
         store._set_up(**common)
     store._origin = Origin.of(address, {**options, **common})
     return store
+
+
+def _common_in(url: StoreURL, given: dict[str, Any]) -> tuple[StoreURL, dict[str, Any]]:
+    """An address without the options of every store in it, and these with what was given."""
+    names = [name for name in _IN_ADDRESSES if name in url.query]
+    if not names:
+        return url, given
+    read = replace(url, query={name: url.query[name] for name in names}).options(_IN_ADDRESSES, {})
+    rest = {name: text for name, text in url.query.items() if name not in names}
+    return replace(url, query=rest), {**read, **given}
 
 
 def _is_misuse(error: Exception) -> bool:
@@ -379,6 +402,10 @@ def _check_common(common: dict[str, Any]) -> None:
         read_max_cost(common["max_cost"])
     if "schema" in common:
         read_schema(common["schema"])
+    if "residual" in common:
+        read_residual(common["residual"])
+    if "residual_limit" in common:
+        read_residual_limit(common["residual_limit"])
     if "async_threads" in common:
         read_threads(common["async_threads"])
     if isinstance(common.get("observers"), Iterator):

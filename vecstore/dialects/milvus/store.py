@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Unpack
 
@@ -37,7 +37,7 @@ from vecstore.embedding import BatchingStrategy, EmbedderInput
 from vecstore.errors import ConfigurationError, DocumentError
 from vecstore.filter.convert import Compiled
 from vecstore.filter.tree import Expression
-from vecstore.store.backend import Batch, Place, Selection, changed
+from vecstore.store.backend import Batch, Judge, Place, Selection, changed
 from vecstore.store.base import CommonOptions
 from vecstore.store.capabilities import Metric, StoreCapabilities
 from vecstore.store.collection import BATCH, CollectionStore
@@ -421,6 +421,27 @@ class MilvusStore(CollectionStore):
         rows = [self._changed(row, set, unset) for row in documents]
         self._upsert("update_metadata", rows)
         return len(rows)
+
+    def _scan_metadata(
+        self, filter: Any, *, batch_size: int
+    ) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        if self._exists("scan"):
+            layout, foreign = self._layout, ForeignRecords(self._title)
+            fields = [name for name in layout.read_fields if name != layout.text]
+            for page in self._records.pages("scan", filter, fields, batch_size):
+                for row in self._records.holding(page, foreign):
+                    document_id, _, metadata = layout.read(row)
+                    yield document_id, metadata
+
+    def _delete_judged(self, selection: Selection, judge: Judge) -> int:
+        with self._call.exclusive:
+            return super()._delete_judged(selection, judge)
+
+    def _update_judged(
+        self, selection: Selection, judge: Judge, *, set: dict[str, Any], unset: tuple[str, ...]
+    ) -> int:
+        with self._call.exclusive:
+            return super()._update_judged(selection, judge, set=set, unset=unset)
 
     def _clear(self) -> None:
         if self._exists("clear"):

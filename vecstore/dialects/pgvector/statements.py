@@ -143,6 +143,15 @@ class Statements:
         bound = "" if limit is None else f" LIMIT {min(limit, MOST_ROWS):d}"
         return f"SELECT {self._parts(include_embedding)} FROM {self._table}{where}{bound}"
 
+    def metadata(self, where: str, *, lock: bool = False) -> str:
+        """Documents without their texts; with ``lock``, nobody else changes them meanwhile."""
+        held = " FOR UPDATE" if lock and self.facts.lockable else ""
+        order = f" ORDER BY {self._order}" if lock else ""
+        return (
+            f"SELECT {self._id}::text, NULL, {self._metadata}::text, NULL "
+            f"FROM {self._table}{where}{order}{held}"
+        )
+
     def probe(self, where: str) -> str:
         """How many rows match, counted no further than ``probe``."""
         return (

@@ -49,7 +49,14 @@ from vecstore.errors import (
 from vecstore.filter.convert import Compiled
 from vecstore.filter.text import key_text
 from vecstore.filter.tree import Expression
-from vecstore.store.backend import Batch, Place, Selection, duplicates_error, id_outside
+from vecstore.store.backend import (
+    Batch,
+    Judge,
+    Place,
+    Selection,
+    duplicates_error,
+    id_outside,
+)
 from vecstore.store.base import CommonOptions, VectorStore, read_schema
 from vecstore.store.capabilities import Metric, StoreCapabilities
 from vecstore.store.foreign import ForeignRecords
@@ -663,11 +670,24 @@ class PgvectorStore(VectorStore):
         return read(ask(None)) if limit is None else filled(ask, read, limit, MOST_ROWS)
 
     def _scan(self, filter: Any, *, batch_size: int, include_embedding: bool) -> Iterator[Document]:
+        return self._streamed(
+            filter, batch_size, lambda sql, where: sql.select(where, include_embedding, None)
+        )
+
+    def _scan_metadata(
+        self, filter: Any, *, batch_size: int
+    ) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        for document in self._streamed(filter, batch_size, Statements.metadata):
+            yield document.id, document.metadata
+
+    def _streamed(
+        self, filter: Any, batch_size: int, statement: Callable[[Statements, str], str]
+    ) -> Iterator[Document]:
         if not self._connections.run("scan", self._ready):
             return
         assert self._sql is not None
         where, params = self._sql.where(Selection(filter=filter))
-        query = self._sql.select(where, include_embedding, None)
+        query = statement(self._sql, where)
         rows = self._connections.stream("scan", query, params, min(batch_size, 2**31 - 1))
         yield from documents_of(rows, ForeignRecords(self._title))
 
@@ -684,15 +704,34 @@ class PgvectorStore(VectorStore):
         params = {"set": encode_json(set), "unset": list(unset)}
         return self._change("update_metadata", Statements.update, params, selection)
 
+    def _delete_judged(self, selection: Selection, judge: Judge) -> int:
+        return self._change("delete", Statements.delete, {}, selection, judge)
+
+    def _update_judged(
+        self, selection: Selection, judge: Judge, *, set: dict[str, Any], unset: tuple[str, ...]
+    ) -> int:
+        self._check_columns(set, None)
+        params = {"set": encode_json(set), "unset": list(unset)}
+        return self._change("update_metadata", Statements.update, params, selection, judge)
+
     def _change(
         self,
         operation: str,
         statement: Callable[[Statements, str], str],
         params: dict[str, Any],
         selection: Selection,
+        judge: Judge | None = None,
     ) -> int:
         def work(cursor: Cursor[Any], sql: Statements) -> Row:
-            where, bound = sql.where(selection)
+            chosen = selection
+            if judge is not None:
+                # In the transaction that changes them, in which their rows are locked.
+                where, bound = sql.where(selection)
+                rows = _fetched(cursor, sql.metadata(where, lock=True), bound)
+                held = documents_of(rows, ForeignRecords(self._title))
+                ids = tuple([one.id for one in held if judge(one.metadata)])
+                chosen = Selection(ids=ids)
+            where, bound = sql.where(chosen)
             return _fetched(cursor, statement(sql, where), {**params, **bound})[0]
 
         changed, stranger = self._on_table(operation, (0, None), work)

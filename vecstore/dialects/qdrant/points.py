@@ -149,15 +149,40 @@ class Points:
         return written
 
     def pages(
-        self, operation: str, filter: Compiled | None, include_embedding: bool, size: int
+        self,
+        operation: str,
+        filter: Compiled | None,
+        include_embedding: bool,
+        size: int,
+        *,
+        without: str | None = None,
     ) -> Iterator[list[Any]]:
-        """All points that match, page by page, in the order of the points' ids."""
-        return self._pages(operation, as_model(filter), include_embedding, size)
+        """All points that match, page by page, in the order of the points' ids.
+
+        Args:
+            operation: What the caller of the store asked for.
+            filter: Which points; None for all.
+            include_embedding: Whether to read vectors.
+            size: Of a page.
+            without: A key of payloads that is not read.
+        """
+        return self._pages(operation, as_model(filter), include_embedding, size, without)
 
     def _pages(
-        self, operation: str, filter: Any, include_embedding: bool, size: int
+        self,
+        operation: str,
+        filter: Any,
+        include_embedding: bool,
+        size: int,
+        without: str | None = None,
     ) -> Iterator[list[Any]]:
+        from qdrant_client import models
+
         offset: Any = None
+        # A key that has to be quoted is none that every version leaves out; it is read then.
+        payload: Any = True
+        if without is not None and without.isidentifier():
+            payload = models.PayloadSelectorExclude(exclude=[without])
 
         def ask(client: Any) -> Any:
             return client.scroll(
@@ -165,7 +190,7 @@ class Points:
                 scroll_filter=filter,
                 limit=size,
                 offset=offset,
-                with_payload=True,
+                with_payload=payload,
                 with_vectors=self.vectors(include_embedding),
             )
 

@@ -36,7 +36,7 @@ from vecstore.embedding import BatchingStrategy, EmbedderInput
 from vecstore.errors import BackendError, ConfigurationError, SchemaMismatchError
 from vecstore.filter.convert import Compiled
 from vecstore.filter.tree import LOGICAL, Expression
-from vecstore.store.backend import Batch, Selection, id_outside
+from vecstore.store.backend import Batch, Judge, Selection, id_outside
 from vecstore.store.base import CommonOptions
 from vecstore.store.capabilities import Metric, StoreCapabilities
 from vecstore.store.collection import BATCH, CollectionStore
@@ -266,12 +266,14 @@ class QdrantStore(CollectionStore):
         reserved = self._reserved
         for atom in filter.walk() if reserved else ():
             if atom.op not in LOGICAL and atom.key.path[0] in reserved:
-                raise self._dialect.refuse(
+                error = self._dialect.refuse(
                     atom,
                     f"this collection keeps the {reserved[atom.key.path[0]]} of documents there, "
                     "which is no metadata",
                     "filter by another key",
                 )
+                error.evaluable = False
+                raise error
         return self._dialect.compile(filter, limits=None)
 
     def _check_documents(self, documents: Sequence[Any]) -> None:
@@ -427,6 +429,55 @@ class QdrantStore(CollectionStore):
             yield from self._records.pages(operation, selection.filter, False, BATCH)
         else:
             yield self._records.selected(operation, selection.ids, selection.filter, False)
+
+    def _scan_metadata(
+        self, filter: Any, *, batch_size: int
+    ) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        if self._exists("scan"):
+            foreign = ForeignRecords(self._title)
+            pages = self._records.pages(
+                "scan", filter, False, batch_size, without=self._layout.text
+            )
+            for page in pages:
+                for point in self._records.holding(page, foreign):
+                    id, _, metadata = self._layout.read(str(point.id), point.payload or {})
+                    yield id, metadata
+
+    def _delete_judged(self, selection: Selection, judge: Judge) -> int:
+        """On a server a point may be changed by others between the look at it and its deletion."""
+        assert selection.ids is not None
+        if not self._exists("delete"):
+            return 0
+        with self._call.exclusive:
+            points = [point.id for point in self._judged("delete", selection, judge)]
+            if points:
+                name = self._collection
+                self._call("delete", lambda client: client.delete(name, points, wait=True))
+        return len(points)
+
+    def _update_judged(
+        self, selection: Selection, judge: Judge, *, set: dict[str, Any], unset: tuple[str, ...]
+    ) -> int:
+        """On a server a point may be changed by others between the look at it and its change."""
+        self._layout.check_reserved((*set, *unset))
+        set = self._storable(set, None)
+        if not self._exists("update_metadata"):
+            return 0
+        with self._call.exclusive:
+            points = self._judged("update_metadata", selection, judge)
+            if points:
+                self._records.change("update_metadata", points, set, unset)
+        return len(points)
+
+    def _judged(self, operation: str, selection: Selection, judge: Judge) -> list[Any]:
+        """The points of a selection by ids that a judge says yes of; two may have one id."""
+        assert selection.ids is not None
+        found = self._records.selected(operation, selection.ids, selection.filter, False)
+        return [
+            point
+            for point in self._records.holding(found, ForeignRecords(self._title))
+            if judge(self._layout.read(str(point.id), point.payload or {})[2])
+        ]
 
     def _clear(self) -> None:
         from qdrant_client import models

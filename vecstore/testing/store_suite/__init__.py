@@ -7,6 +7,7 @@ from vecstore.testing.store_suite.awaiting import Awaiting, Observing
 from vecstore.testing.store_suite.closing import Closing
 from vecstore.testing.store_suite.deleting import Deleting
 from vecstore.testing.store_suite.embedding import Embedding
+from vecstore.testing.store_suite.evaluating import Evaluating
 from vecstore.testing.store_suite.filtering import Filtering
 from vecstore.testing.store_suite.foreign import Foreign
 from vecstore.testing.store_suite.ids import Ids
@@ -45,6 +46,7 @@ class StoreSuite(
     Paging,
     Lengths,
     Filtering,
+    Evaluating,
     Reading,
     Updating,
     Deleting,

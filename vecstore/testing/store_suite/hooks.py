@@ -18,6 +18,9 @@ HOOKS = (
     "_delete_filtered",
     "_count",
     "_update_metadata",
+    "_scan_metadata",
+    "_delete_judged",
+    "_update_judged",
     "_clear",
 )
 

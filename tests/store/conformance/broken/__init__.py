@@ -1,6 +1,13 @@
 """Broken stores, and the suites that have to fail on them."""
 
-from tests.store.conformance.broken import adding, beside, changing, ending, searching
+from tests.store.conformance.broken import (
+    adding,
+    beside,
+    changing,
+    ending,
+    evaluating,
+    searching,
+)
 from tests.store.conformance.broken.registry import BROKEN
 
-__all__ = ["BROKEN", "adding", "beside", "changing", "ending", "searching"]
+__all__ = ["BROKEN", "adding", "beside", "changing", "ending", "evaluating", "searching"]

@@ -15,10 +15,14 @@ if TYPE_CHECKING:
 
 _EQUALITIES = (Op.EQ, Op.NE)
 _MEMBERSHIPS = (Op.IN, Op.NIN)
-_FORMATS = {"datetime": "date-time", "date": "date", "time": "time", "uuid": "uuid"}
+# The format "time" would want an offset, which times of day do not have.
+_FORMATS = {"datetime": "date-time", "date": "date", "uuid": "uuid"}
+# Most validators take a format for a remark.
 _PATTERNS = {
     "datetime": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$",
+    "date": r"^\d{4}-\d\d-\d\d$",
     "time": r"^\d\d:\d\d:\d\d\.\d{6}$",
+    "uuid": r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$",
 }
 _TYPES = {Kind.BOOL: "boolean", Kind.NUMBER: "number", Kind.STRING: "string"}
 

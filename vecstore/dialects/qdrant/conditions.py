@@ -104,7 +104,7 @@ def encode_day_bound(op: Op, literal: Scalar) -> dict[str, Scalar]:
     """
     if isinstance(literal, str) and is_timestamp(literal):
         return {"gt" if op in (Op.GT, Op.GTE) else "lte": literal}
-    return {_RANGE[op]: literal}
+    return {_RANGE[op]: f"{literal}{_FIRST_MOMENT}"}
 
 
 def is_date(text: str) -> bool:

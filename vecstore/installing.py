@@ -23,6 +23,7 @@ REQUIREMENTS: Final[dict[str, tuple[str, ...]]] = {
     "otel": ("opentelemetry-api>=1.30,<2",),
     "sql": ("sqlglot>=28",),
     "parquet": ("pyarrow>=18",),
+    "langchain": ("langchain-core>=1,<2",),
     "cli": ("typer>=0.26,<0.29", "rich>=13.8"),
     "wordllama": ("wordllama>=0.4,<0.5",),
     "fast": ("orjson>=3.10,<4",),

@@ -369,6 +369,7 @@ def test_a_table_is_made_for_a_file(tmp_path: Path, postgres_dsn: str) -> None:
 
 
 @pytest.mark.heavy
+@pytest.mark.filterwarnings("ignore:Local mode is not recommended")
 def test_a_hundred_thousand_from_qdrant_to_postgresql_killed_twice(
     tmp_path: Path, postgres_dsn: str
 ) -> None:

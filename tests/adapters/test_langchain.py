@@ -1,0 +1,169 @@
+"""LangChain's own suite over each store, and what it does not ask for.
+
+Without langchain-core all of it is skipped, without langchain-tests the suite. That package brings
+plugins for pytest along, of which one wants an option:
+``pip install langchain-core langchain-tests``, then
+``pytest tests/adapters -o asyncio_default_fixture_loop_scope=function -p no:langsmith_plugin``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vecstore import (
+    ConfigurationError,
+    F,
+    SimpleVectorStore,
+    UnsupportedFilterError,
+    VectorStore,
+    open_store,
+)
+
+pytest.importorskip("langchain_core")
+
+from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.structured_query import Comparator, Comparison
+
+from vecstore.adapters.langchain import VecstoreVectorStore
+
+SIZE = 6
+EMBEDDER = DeterministicFakeEmbedding(size=SIZE)
+TEXTS = ["foo", "bar", "baz", "foo bar"]
+
+
+@pytest.fixture
+def adapter() -> VecstoreVectorStore:
+    made = VecstoreVectorStore(SimpleVectorStore(EMBEDDER))
+    made.add_texts(TEXTS, [{"n": n, "lang": "de"} for n in range(4)], ids=list("abcd"))
+    return made
+
+
+@pytest.mark.parametrize(
+    "filter",
+    [
+        "n >= 2",
+        F.n >= 2,
+        {"n": {"$gte": 2}},
+        {"n": {"$gte": 2}, "lang": "de"},
+        Comparison(comparator=Comparator.GTE, attribute="n", value=2),
+    ],
+)
+def test_filters_of_every_kind(adapter: VecstoreVectorStore, filter: Any) -> None:
+    found = adapter.similarity_search("foo", k=10, filter=filter)
+    assert {one.id for one in found} == {"c", "d"}
+    retriever = adapter.as_retriever(search_kwargs={"k": 10, "filter": filter})
+    assert {one.id for one in retriever.invoke("foo")} == {"c", "d"}
+    vector = EMBEDDER.embed_query("foo")
+    assert adapter.similarity_search_by_vector(vector, 10, filter=filter) == found
+    assert adapter.delete(filter=filter)
+    assert {one.id for one in adapter.store.get()} == {"a", "b"}
+
+
+def test_scores_and_relevance() -> None:
+    for metric in ("cosine", "dot", "euclidean"):
+        made = VecstoreVectorStore.from_texts(TEXTS, EMBEDDER, ids=list("abcd"), metric=metric)
+        scored = made.similarity_search_with_score("foo", k=4)
+        assert scored[0][0].id == "a"
+        assert [score for _, score in scored] == sorted((s for _, s in scored), reverse=True)
+        relevant = made.similarity_search_with_relevance_scores("foo", k=4)
+        assert all(0.0 <= relevance <= 1.0 for _, relevance in relevant)
+        assert relevant[0][1] == pytest.approx(1.0, abs=1e-5)
+        few = made.as_retriever(
+            search_type="similarity_score_threshold", search_kwargs={"score_threshold": 0.999}
+        )
+        assert [one.id for one in few.invoke("foo")][:1] == ["a"]
+
+
+def test_variety(adapter: VecstoreVectorStore) -> None:
+    adapter.add_texts(["foo"], [{"n": 9}], ids=["again"])
+    assert [one.id for one in adapter.similarity_search("foo", k=2)] == ["a", "again"]
+    found = adapter.max_marginal_relevance_search("foo", k=2, lambda_mult=0.1)
+    assert found[0].id == "a"
+    assert found[1].id != "again"
+    assert adapter.max_marginal_relevance_search("foo", filter="n > 100") == []
+    retriever = adapter.as_retriever(search_type="mmr", search_kwargs={"k": 2, "filter": "n < 2"})
+    assert {one.id for one in retriever.invoke("foo")} == {"a", "b"}
+
+
+def test_ids_and_documents(adapter: VecstoreVectorStore) -> None:
+    assert [one.id for one in adapter.get_by_ids(["c", "none", "a"])] == ["c", "a"]
+    drawn = adapter.add_documents([Document("x"), Document("y", id="own")])
+    assert drawn[1] == "own"
+    assert len(drawn[0]) == 36
+    with pytest.raises(ValueError, match="1 documents, and 2 ids"):
+        adapter.add_documents([Document("x")], ids=["a", "b"])
+    with pytest.raises(ValueError, match=r"clear\(\)"):
+        adapter.delete()
+    assert adapter.embeddings is EMBEDDER
+    with pytest.raises(ConfigurationError, match="takes a store, not a str"):
+        VecstoreVectorStore("memory:")  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="embedder"):
+        VecstoreVectorStore(SimpleVectorStore()).max_marginal_relevance_search("x")
+
+
+def test_scopes_and_awaited_calls(adapter: VecstoreVectorStore) -> None:
+    inside = VecstoreVectorStore(adapter.store.scoped(F.n < 2))
+
+    async def main() -> list[str | None]:
+        await inside.aadd_texts(["new"], [{"n": 0}], ids=["e"])
+        found = await inside.asimilarity_search("foo", k=10, filter={"lang": "de"})
+        scored = await inside.asimilarity_search_with_score("foo", k=10)
+        assert len(scored) == 3
+        assert await inside.aget_by_ids(["c"]) == []
+        await inside.adelete(["c", "e"])
+        retriever = inside.as_retriever(search_type="mmr")
+        assert len(await retriever.ainvoke("foo")) == 2
+        return [one.id for one in found]
+
+    assert set(asyncio.run(main())) == {"a", "b"}
+    assert adapter.store.count() == 4
+
+
+def test_what_a_store_cannot_answer_is_refused() -> None:
+    pytest.importorskip("qdrant_client")
+    with open_store("qdrant:?collection=docs", embedder=EMBEDDER, dimension=SIZE) as store:
+        adapter = VecstoreVectorStore(store)
+        adapter.add_texts(["foo"])
+        with pytest.raises(UnsupportedFilterError):
+            adapter.similarity_search("foo", filter={"title": {"$gt": "M"}})
+
+
+# --- LangChain's own suite ------------------------------------------------------------------------
+
+Opener = Callable[[], VectorStore]
+_numbers = itertools.count()
+
+
+@pytest.fixture(params=["memory", "postgresql", "qdrant", "milvus"])
+def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
+    name = f"langchain_{next(_numbers)}"
+    options = {"embedder": EMBEDDER, "dimension": SIZE}
+    if request.param == "memory":
+        return lambda: open_store("memory:", **options)
+    if request.param == "postgresql":
+        dsn = request.getfixturevalue("postgres_dsn")
+        address = f"{dsn}{'&' if '?' in dsn else '?'}table={name}"
+        return lambda: open_store(address, create=True, **options)
+    if request.param == "qdrant":
+        pytest.importorskip("qdrant_client")
+        return lambda: open_store(f"qdrant:?collection={name}", **options)
+    pytest.importorskip("milvus_lite")
+    return lambda: open_store(f"milvus:///{tmp_path}/milvus.db?collection={name}", **options)
+
+
+suites = pytest.importorskip("langchain_tests.integration_tests")
+
+
+class TestSuite(suites.VectorStoreIntegrationTests):  # type: ignore[misc]
+    @pytest.fixture
+    def vectorstore(self, opener: Opener) -> Iterator[VecstoreVectorStore]:
+        with opener() as store:
+            yield VecstoreVectorStore(store)
+            store.clear()

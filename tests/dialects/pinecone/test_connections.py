@@ -18,7 +18,14 @@ from pinecone import Index, Pinecone
 from tests.dialects.pinecone.conftest import Open
 from tests.servers.http import Fault
 from tests.servers.pinecone import KEY, PineconeServer
-from vecstore import BackendError, ConfigurationError, Document, SchemaMismatchError, open_store
+from vecstore import (
+    BackendError,
+    ConfigurationError,
+    Document,
+    Schema,
+    SchemaMismatchError,
+    open_store,
+)
 from vecstore.dialects.pinecone.client import _reachable
 from vecstore.dialects.pinecone.store import PineconeStore
 from vecstore.errors import DimensionMismatchError, StoreClosedError
@@ -213,6 +220,13 @@ class TestAddresses:
         host = f"http://{server.indexes['docs'].host}"
         with open_store(f"pinecone:?index_host={host}&namespace=kb") as store:
             assert store.count() == 1
+
+    def test_with_a_schema(self, server: PineconeServer, key: str) -> None:
+        schema = Schema({"size": ["large", "small"]})
+        url = f"pinecone://docs/kb?host={server.address}&create=1"
+        with open_store(url, dimension=2, schema=schema) as store:
+            store.add([Document("", {"size": "small"}, "a", [1, 0])])
+            assert store.count("size > 'large'") == 1
 
     @pytest.mark.parametrize(
         ("index_host", "host", "reached"),

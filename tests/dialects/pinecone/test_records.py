@@ -62,6 +62,16 @@ class TestIds:
         assert store.count() == 50
 
 
+    def test_the_longest_ids_are_deleted_by_filter(
+        self, open_pinecone: Open, server: PineconeServer
+    ) -> None:
+        store = open_pinecone()
+        store.add([one("\x01" * 2_040 + f"{n:04}", {"n": n}) for n in range(400)])
+        assert store.delete(filter="n >= 10") == 390
+        assert max(sizes(server, "/vectors/delete")) < 1_500_000
+        assert store.count() == 10
+
+
 class TestMetadata:
     def test_types_stay(self, open_pinecone: Open, server: PineconeServer) -> None:
         metadata = {

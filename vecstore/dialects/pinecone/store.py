@@ -147,7 +147,7 @@ class PineconeStore(CollectionStore):
                 "its host or as an object"
             )
         super().__init__(embedder, metric=metric, dimension=dimension, batching=batching, **common)
-        self._dialect = Pinecone(layout="exact", schema=self.schema)
+        self._dialect = Pinecone(layout="exact")
         self._collection = name or index_host or str(getattr(given, "host", ""))
         self._namespace = namespace
         self._create = create
@@ -214,6 +214,8 @@ class PineconeStore(CollectionStore):
     # --- the hooks ---------------------------------------------------------------------------
 
     def _compile_filter(self, filter: Expression) -> Compiled:
+        if self._dialect.schema is not self.schema:  # which open_store sets afterwards
+            self._dialect = Pinecone(layout="exact", schema=self.schema)
         return record_filter(filter, lambda part: self._dialect.compile(part, limits=None))
 
     def _check_documents(self, documents: Sequence[Any]) -> None:

@@ -164,8 +164,7 @@ class Writer:
             records: What holds them, as it was read.
             filter: What they match; None where they are deleted whatever they hold.
         """
-        for start in range(0, len(records), MOST_IDS):
-            part = records[start : start + MOST_IDS]
+        for part in _id_parts(records):
             deadline = Deadline(self.call.deadline)
             self._delete(operation, part, filter, deadline)
             if self.wait:
@@ -235,9 +234,9 @@ class Writer:
         def is_seen() -> bool:
             if committed is not None:
                 answer = self._query(operation, deadline, None)
-                seen = answer and answer.response_info and answer.response_info.lsn_reconciled
-                if seen:
-                    return bool(seen >= committed)
+                told = None if answer is None else answer.response_info
+                if told is not None and told.lsn_reconciled is not None:
+                    return bool(told.lsn_reconciled >= committed)
             # A server that numbers no writes. Others may have replaced some of them by now.
             found = self.records.fetched(operation, keys, deadline)
             return len(found) == len(keys)
@@ -320,6 +319,21 @@ def _requests(rows: Sequence[Row], version: str) -> Iterator[tuple[list[Row], li
         size += length
     if part:
         yield part, vectors
+
+
+def _id_parts(records: Sequence[Record]) -> Iterator[list[Record]]:
+    """Records in parts whose ids one request carries."""
+    part: list[Record] = []
+    size = 0
+    for record in records:
+        length = 6 * len(record.document_id) + 8
+        if part and (len(part) == MOST_IDS or size + length > _MOST_BYTES // 2):
+            yield part
+            part, size = [], 0
+        part.append(record)
+        size += length
+    if part:
+        yield part
 
 
 def _length(metadata: Mapping[str, Any]) -> int:

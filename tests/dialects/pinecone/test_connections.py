@@ -24,8 +24,11 @@ from vecstore import (
     Document,
     Schema,
     SchemaMismatchError,
+    SimpleVectorStore,
+    copy,
     open_store,
 )
+from vecstore.dialects.pinecone import retries
 from vecstore.dialects.pinecone.client import _reachable
 from vecstore.dialects.pinecone.store import PineconeStore
 from vecstore.errors import DimensionMismatchError, StoreClosedError
@@ -101,7 +104,7 @@ class TestIndexes:
         assert caught.value.retryable
 
     def test_faults_of_the_control_plane(self, server: PineconeServer, open_pinecone: Open) -> None:
-        server.faults.add(Fault(what="refuse", path="/indexes", status=503))
+        server.faults.add(Fault(what="refuse", path="/indexes", status=503, times=3))
         server.faults.add(Fault(what="cut before", path="/indexes/docs", after=1))
         assert open_pinecone().add([DOCUMENT]) == ["a"]
 
@@ -109,7 +112,7 @@ class TestIndexes:
         open_pinecone().add([DOCUMENT])
         server.http.requests.clear()
         host = f"http://{server.indexes['docs'].host}"
-        with PineconeStore(index_host=host, namespace="kb", api_key=KEY) as store:
+        with PineconeStore(index_host=host, namespace="kb", api_key=KEY, create=True) as store:
             assert store.dimension == 2
             assert store.count() == 1
         assert not [request for request, _ in server.http.requests if "/indexes" in request.path]
@@ -145,8 +148,6 @@ class TestClients:
     def test_an_index_given_and_an_address(self, index: Index) -> None:
         with pytest.raises(ConfigurationError, match=r"either a pinecone.Index or an address"):
             PineconeStore(index, api_key=KEY)
-        with pytest.raises(ConfigurationError, match="made by its name"):
-            PineconeStore(index, create=True)
         with pytest.raises(ConfigurationError, match="not a Pinecone"):
             PineconeStore(Pinecone(api_key=KEY))  # type: ignore[arg-type]
 
@@ -303,6 +304,27 @@ class TestAddresses:
     ) -> None:
         with pytest.raises(ConfigurationError, match=words):
             open_pinecone(**options)
+
+
+def test_copies(server: PineconeServer, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retries, "FIRST_PAUSE", 0.001)
+    source = SimpleVectorStore()
+    source.add(
+        [
+            Document(f"text {n}", {"n": n, "o": {"l": [n, 0.5]}}, f"id é {n}", [1.0, n / 7])
+            for n in range(300)
+        ]
+    )
+    address = f"pinecone://docs/kb?host={server.address}&retries=40"
+    with server.faults.storm(5, 0.2, "/vectors"):
+        assert copy(source, address, batch_size=50).written == 300
+        assert copy(source, address).skipped == 300
+        there = SimpleVectorStore()
+        host = f"http://{server.indexes['docs'].host}"
+        back = copy(f"pinecone:?index_host={host}&namespace=kb&retries=40", there, filter="n < 200")
+    assert back.written == 200
+    held = {one.id: one for one in source.scan("n < 200", include_embedding=True)}
+    assert {one.id: one for one in there.scan(include_embedding=True)} == held
 
 
 class Ear:

@@ -61,7 +61,6 @@ class TestIds:
         assert store.delete(ids[:200]) == 200
         assert store.count() == 50
 
-
     def test_the_longest_ids_are_deleted_by_filter(
         self, open_pinecone: Open, server: PineconeServer
     ) -> None:

@@ -145,7 +145,9 @@ class Calls:
                 wanted = wanted_pause(getattr(error, "headers", None))
                 pause = pause_before(attempt, wanted)
                 retryable = _is_retryable(error)
-                most = min(1, self._retries) if operation == "open" else self._retries
+                most = self._retries
+                if operation == "open" and not hasattr(error, "status_code"):
+                    most = min(1, most)  # most likely nobody is there, and will not be
                 if retryable and attempt <= most and pause < deadline.left:
                     deadline.wait(pause)
                     continue

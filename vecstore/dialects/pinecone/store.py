@@ -71,7 +71,7 @@ class PineconeStore(CollectionStore):
             Local; by default that of the environment, in ``PINECONE_CONTROLLER_HOST``, or else
             Pinecone's own.
         create: Make the index when it is missing, with the first documents, and wait until it is
-            ready. Searches never do.
+            ready. Searches never do. One that is given by its host or as an object is there.
         cloud: Where it is made.
         region: In which region of the cloud.
         embedder: See :class:`~vecstore.VectorStore`, as for ``metric``, ``dimension`` and
@@ -141,11 +141,6 @@ class PineconeStore(CollectionStore):
             seconds={"timeout": timeout, "deadline": deadline},
             numbers={"retries": (retries, 0, 100), "parallel": (parallel, 1, _MOST_PARALLEL)},
         )
-        if create and (given is not None or index_host is not None):
-            raise ConfigurationError(
-                "an index is made by its name; leave out create=True where the index is given by "
-                "its host or as an object"
-            )
         super().__init__(embedder, metric=metric, dimension=dimension, batching=batching, **common)
         self._dialect = Pinecone(layout="exact")
         self._collection = name or index_host or str(getattr(given, "host", ""))

@@ -206,3 +206,19 @@ def test_explain_of_a_store_that_is_not_there(run: Run, tmp_path: Path) -> None:
     outcome = run("explain", "--store", "nowhere://x", "a == 1")
     assert (outcome.code, outcome.out) == (2, "")
     assert "there is no store for nowhere:" in outcome.err
+
+
+def test_a_schema_tells_every_backend_what_the_keys_hold(run: Run) -> None:
+    Path("schema.toml").write_text('[keys]\ncreated = "datetime"\n')
+    moment = "created > TIMESTAMP '2024-01-01T00:00:00Z'"
+    outcomes = run("explain", "--json", moment).json["dialects"]
+    assert {name for name, one in outcomes.items() if "refused" in one} == {
+        "pinecone",
+        "qdrant",
+        "weaviate",
+    }
+    told = run("explain", "--json", "--schema", "schema.toml", moment).json["dialects"]
+    assert {name for name, one in told.items() if "refused" in one} == {"pinecone"}
+    outcome = run("explain", "--schema", "schema.toml", "creatd IS NULL")
+    assert outcome.code == 2
+    assert "did you mean created?" in outcome.err

@@ -13,12 +13,13 @@ from rich.text import Text
 
 from vecstore.cli.filters import compiled_object
 from vecstore.cli.screen import answers, error_text
-from vecstore.cli.settings import build_dialect, complete_dialect
+from vecstore.cli.settings import build_dialect, complete_dialect, read_schema
 from vecstore.cli.sources import SourceOption, read_filter
 from vecstore.cli.terminal import (
     FilterArgument,
     FilterFileOption,
     JsonOption,
+    SchemaOption,
     compact_json,
     error_object,
     expected_errors,
@@ -32,6 +33,7 @@ from vecstore.filter.residual import PartialCompiled
 from vecstore.filter.tree import LOGICAL, ORDERINGS, Expression, trusted
 
 if TYPE_CHECKING:
+    from vecstore.schema import Schema
     from vecstore.store.residual import Explanation
 
 EXPLAIN_EXAMPLES = """
@@ -42,6 +44,8 @@ EXPLAIN_EXAMPLES = """
   vecstore explain -d qdrant -d milvus "title > 'M'"
 
   vecstore explain --store qdrant://localhost:6333/docs "year >= 2020 AND title > 'M'"
+
+  vecstore explain --schema schema.toml "created > TIMESTAMP '2024-01-01T00:00:00Z'"
 """
 
 
@@ -70,19 +74,24 @@ def explain(
         ),
     ] = None,
     source: SourceOption = None,
+    schema: SchemaOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a filter becomes: rewritten, and as every backend's own query.
 
     A backend that cannot answer it exactly says why, and where, and which part of it it could
     answer. Dialects take their default options here; `vecstore compile -d NAME -o KEY=VALUE` takes
-    others. With --store, dialects are shown only where -d names them.
+    others. With --store, dialects are shown only where -d names them. With --schema, the filter has
+    to fit, and all are told what the keys hold.
     """
     with expected_errors(as_json):
+        declared = read_schema(schema)
         expression = read_filter(argument, file, source)
+        if declared is not None:
+            declared.check(expression)
         names = dialects or ([] if store is not None else dialect_names())
-        outcomes = [(name, _outcome(name, expression)) for name in names]
-        told = None if store is None else _explained(store, expression)
+        outcomes = [(name, _outcome(name, expression, declared)) for name in names]
+        told = None if store is None else _explained(store, expression, declared)
     steps = rewrites(expression)
     if as_json:
         print_json(
@@ -183,8 +192,8 @@ class _Refused:
     partial: PartialCompiled | None
 
 
-def _outcome(name: str, expression: Expression) -> Compiled | _Refused:
-    emitter = build_dialect(name, None)
+def _outcome(name: str, expression: Expression, schema: Schema | None) -> Compiled | _Refused:
+    emitter = build_dialect(name, None, schema)
     try:
         return emitter.compile(expression)
     except UnsupportedFilterError as error:
@@ -206,10 +215,10 @@ def _outcome_object(outcome: Compiled | _Refused) -> dict[str, Any]:
     return told
 
 
-def _explained(url: str, expression: Expression) -> Explanation:
+def _explained(url: str, expression: Expression, schema: Schema | None) -> Explanation:
     from vecstore.store.url import open_store
 
-    with open_store(url) as store:
+    with open_store(url, schema=schema) as store:
         return store.explain(expression)
 
 

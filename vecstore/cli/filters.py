@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
@@ -11,6 +11,7 @@ from vecstore.cli.settings import (
     RequiredDialectOption,
     SettingOption,
     build_dialect,
+    read_schema,
 )
 from vecstore.cli.sources import SourceOption, read_filter
 from vecstore.cli.terminal import (
@@ -27,11 +28,6 @@ from vecstore.cli.terminal import (
 from vecstore.errors import FilterError
 from vecstore.filter.convert import NO_QUERY, Compiled
 from vecstore.filter.tree import LOGICAL, Expression
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from vecstore.schema import Schema
 
 PARSE_EXAMPLES = """
 [bold]Examples[/]
@@ -121,7 +117,7 @@ def check(
     Exits with 0 when it is, 1 when it is refused.
     """
     with expected_errors(as_json):
-        declared = _read_schema(schema)
+        declared = read_schema(schema)
         emitter = build_dialect(dialect, settings, declared) if dialect is not None else None
         if emitter is None and settings:
             raise typer.BadParameter("an option needs a dialect: -d NAME", param_hint="--option")
@@ -157,7 +153,7 @@ def compile(
 ) -> None:
     """Write a filter as a backend's own query, with its parameters."""
     with expected_errors(as_json):
-        declared = _read_schema(schema)
+        declared = read_schema(schema)
         expression = read_filter(argument, file, source)
         if declared is not None:
             declared.check(expression)
@@ -166,14 +162,6 @@ def compile(
             print_json(compiled_object(compiled))
         else:
             print_plain(str(compiled))
-
-
-def _read_schema(file: Path | None) -> Schema | None:
-    if file is None:
-        return None
-    from vecstore.schema import Schema
-
-    return Schema.from_file(file)
 
 
 def compiled_object(compiled: Compiled) -> dict[str, Any]:

@@ -25,6 +25,8 @@ from vecstore.dialects.registry import dialect_names, get_dialect
 from vecstore.errors import VecstoreError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from vecstore.schema import Schema
 
 
@@ -138,6 +140,19 @@ def build_dialect(
         return dialect(**options)
     except (TypeError, ValueError) as error:
         raise CommandError(f"the options of the dialect {name} do not fit: {error}") from None
+
+
+def read_schema(file: Path | None) -> Schema | None:
+    """The schema that ``--schema`` names, or None.
+
+    Raises:
+        ConfigurationError: If the file cannot be read, or declares none.
+    """
+    if file is None:
+        return None
+    from vecstore.schema import Schema
+
+    return Schema.from_file(file)
 
 
 def _value(dialect: type[Dialect[Any]], option: str, text: str) -> Any:

@@ -31,6 +31,7 @@ BENCHMARKS: dict[str, Callable[[Run], None]] = {
 }
 
 CLOSER_LOOKS = {
+    "million": "million",
     "pgvector": "pgvector_ingest",
     "qdrant": "qdrant_lists",
     "milvus": "milvus_lists",

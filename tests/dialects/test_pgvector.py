@@ -545,6 +545,9 @@ def test_the_text_grows_with_the_filter_and_not_with_its_levels() -> None:
     either = Expression(Op.OR, *[F[f"k{n}"] == n for n in range(40_000)])
     compiled = Pgvector(paramstyle="format").compile(either, limits=None)
     assert len(compiled.params) == 40_000
+    pairs = Expression(Op.OR, *[(F.a == n) & (F.b == n) for n in range(12_000)])
+    compiled = Pgvector(paramstyle="format").compile(pairs, limits=None)
+    assert len(compiled.params) == 24_000
 
 
 # --- what it costs to compile -----------------------------------------------------------------

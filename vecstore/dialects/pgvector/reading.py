@@ -132,8 +132,11 @@ def _split(combination: Combination) -> tuple[list[SqlPart], list[SqlPart]]:
 def _either(part: Combination, most_bound: int | None) -> SqlPart:
     if not part.is_served:
         return _unpacked_and_found(part)
-    if most_bound is not None and sum(isinstance(one, Bound) for one in part) * 2 > most_bound:
-        return part
+    many = _compared_with_many(part)
+    if most_bound is not None:
+        bound, copies = sum(isinstance(one, Bound) for one in part), 4 if many else 2
+        if bound * copies > most_bound:
+            return part
     groups: list[list[SqlPart]] = [[]]
     room = MOST_READS
     for one in part.parts:
@@ -144,7 +147,7 @@ def _either(part: Combination, most_bound: int | None) -> SqlPart:
         groups[-1].append(one)
     either = [joined(group, " OR ") for group in groups]
     guarded = [joined([_unpacked(one), one], " AND ") if _reads(one) else one for one in either]
-    if not _compared_with_many(part):
+    if not many:
         return joined(guarded, " OR ")
     # Looking up once pays for all groups together. PostgreSQL tests first what it takes to be
     # cheaper, which the groups are not if the last one asks for all of it again.

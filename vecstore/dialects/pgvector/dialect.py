@@ -143,7 +143,7 @@ class Pgvector(SqlDialect):
         elif len(items) > most:
             contained = among(self._at(atom), self._at(atom, "->>"), items)
         else:
-            contained = contains(self._json, atom.key.path, items)
+            contained = contains(self._json, atom)
         if op is Op.EQ or op is Op.IN:
             return contained
         # IS NOT TRUE rather than NOT: a NULL column is a document without the key.

@@ -12,7 +12,7 @@ from math import prod
 from typing import Final
 
 from vecstore.dialects.pgvector.layout import encode_json
-from vecstore.dialects.pgvector.reading import CONTAINS, Combination
+from vecstore.dialects.pgvector.reading import Contained
 from vecstore.dialects.sql import Bound, SqlPart
 from vecstore.filter.values import Scalar
 
@@ -81,12 +81,8 @@ def with_few_scans(parts: list[SqlPart]) -> list[SqlPart]:
 
 def _containment(part: SqlPart) -> int:
     """How many elements the list of a plain ``@> ANY`` has; 0 for any other condition."""
-    if part[-1] != ")" or len(part) < 3 or part[0] == "(" or type(part) is Combination:
-        return 0
-    before, bound = part[-3], part[-2]
-    if isinstance(bound, str) or not isinstance(before, str) or not before.endswith(CONTAINS):
-        return 0
-    return len(bound.value)
+    sought = part[-2] if type(part) is Contained else None
+    return len(sought.value) if isinstance(sought, Bound) else 0
 
 
 class _Kinds:

@@ -19,6 +19,7 @@ from typing import Final
 
 from vecstore.dialects.pgvector.layout import encode_json, encode_nested
 from vecstore.dialects.sql import Bound, SqlPart, joined
+from vecstore.filter.tree import Expression
 from vecstore.filter.values import Scalar
 
 MOST_READS: Final = 16
@@ -41,19 +42,23 @@ class Sought(Bound):
     """The documents of which metadata has to contain one, behind :data:`CONTAINS`.
 
     Attributes:
-        path: The key that is compared.
-        literals: What its value is compared with.
+        atom: The comparison that they stand for.
     """
 
-    path: tuple[str, ...]
-    literals: tuple[Scalar, ...]
+    atom: Expression
 
 
-def contains(column: Read, path: tuple[str, ...], literals: tuple[Scalar, ...]) -> SqlPart:
-    """The value at a key equals one of the literals, or is a list with an element that does."""
-    sought = Sought(encode_nested(path, literals), "text[]::jsonb[]")
-    sought.path, sought.literals = path, literals
-    return [column, CONTAINS, sought, ")"]
+class Contained(list[str | Bound]):
+    """A containment that is neither negated nor hidden: an index on the metadata serves it."""
+
+    __slots__ = ()
+
+
+def contains(column: Read, atom: Expression) -> Contained:
+    """The value at the atom's key equals a literal, or is a list with an element that does."""
+    sought = Sought(encode_nested(atom.key.path, atom.value.items), "text[]::jsonb[]")
+    sought.atom = atom
+    return Contained((column, CONTAINS, sought, ")"))
 
 
 class Combination(list[str | Bound]):
@@ -78,16 +83,12 @@ class Combination(list[str | Bound]):
         self.joint = joint
         self.parts = parts
         self.indexed = indexed
-        conjunction = joint == "AND"
-        reads, is_served = 0, not conjunction
+        self.reads = served = 0
         for part in parts:
-            of_part = _reads(part)
-            reads += of_part
-            # Asked no longer than it takes to know it of the whole.
-            if is_served is not conjunction:
-                is_served = not of_part or _is_served(part, indexed)
-        self.reads = reads
-        self.is_served = is_served
+            reads = _reads(part)
+            self.reads += reads
+            served += _is_served(part, reads, indexed)
+        self.is_served = served > 0 if joint == "AND" else served == len(parts)
 
 
 def with_few_reads(part: SqlPart, most_bound: int | None) -> SqlPart:
@@ -120,7 +121,7 @@ def _split(combination: Combination) -> tuple[list[SqlPart], list[SqlPart]]:
     room = MOST_READS
     for part in combination.parts:
         reads = _reads(part)
-        if not _is_served(part, combination.indexed) or room < reads <= MOST_READS:
+        if not _is_served(part, reads, combination.indexed) or room < reads <= MOST_READS:
             others.append(part)
             continue
         served.append(part)
@@ -133,10 +134,10 @@ def _either(part: Combination, most_bound: int | None) -> SqlPart:
     if not part.is_served:
         return _unpacked_and_found(part)
     many = _compared_with_many(part)
-    if most_bound is not None:
-        bound, copies = sum(isinstance(one, Bound) for one in part), 4 if many else 2
-        if bound * copies > most_bound:
-            return part
+    copies = 4 if many else 2
+    bound = 0 if most_bound is None else sum(isinstance(one, Bound) for one in part)
+    if most_bound is not None and bound * copies > most_bound:
+        return part
     groups: list[list[SqlPart]] = [[]]
     room = MOST_READS
     for one in part.parts:
@@ -157,29 +158,23 @@ def _either(part: Combination, most_bound: int | None) -> SqlPart:
 
 
 def _reads(part: SqlPart) -> int:
-    if isinstance(part, Combination):
+    if type(part) is Combination:
         return part.reads
-    return [type(piece) for piece in part].count(Read)
+    count = 0
+    for piece in part:
+        if type(piece) is Read:
+            count += 1
+    return count
 
 
-def _is_served(part: SqlPart, indexed: bool) -> bool:
+def _is_served(part: SqlPart, reads: int, indexed: bool) -> bool:
     """Whether an index may find the rows.
 
-    That of the metadata serves a containment that is neither negated nor hidden from it. What does
-    not read the metadata is about a column of its own, which may have another.
+    What does not read the metadata is about a column of its own, which may have another.
     """
-    if isinstance(part, Combination):
+    if type(part) is Combination:
         return part.is_served
-    if not _reads(part):
-        return True
-    if not indexed:
-        return False
-    for place, piece in enumerate(part):
-        if type(piece) is str and piece.endswith(CONTAINS):
-            _bound, _closed, *after = part[place + 1 : place + 4]
-            if not after or not str(after[0]).startswith(") IS "):
-                return True
-    return False
+    return indexed if type(part) is Contained else not reads
 
 
 # --- the subselect --------------------------------------------------------------------------------
@@ -205,9 +200,9 @@ def _unpacked_and_found(part: SqlPart) -> SqlPart:
     pieces = iter(enumerate(part))
     for place, piece in pieces:
         sought = part[place + 2] if isinstance(piece, Read) and place + 2 < len(part) else None
-        key = found.get(sought.path) if isinstance(sought, Sought) else None
+        key = found.get(sought.atom.key.path) if isinstance(sought, Sought) else None
         if isinstance(sought, Sought) and key is not None:
-            inside += key.holds(sought.literals)
+            inside += key.holds(sought.atom.value.items)
             for _ in range(3):  # the operator, what was sought, and the parenthesis
                 next(pieces)
         else:
@@ -226,7 +221,7 @@ def _compared_with_many(part: SqlPart) -> list[tuple[str, ...]]:
     literals: dict[tuple[str, ...], int] = defaultdict(int)
     for piece in part:
         if isinstance(piece, Sought):
-            literals[piece.path] += len(piece.literals)
+            literals[piece.atom.key.path] += len(piece.atom.value.items)
     return [path for path, count in literals.items() if count >= _MANY]
 
 

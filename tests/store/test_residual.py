@@ -17,6 +17,8 @@ import pytest
 from tests.store.minimal import MinimalStore
 from tests.store.refusing import on_key, refusing
 from vecstore import (
+    FALSE,
+    TRUE,
     BackendError,
     ConfigurationError,
     Document,
@@ -361,6 +363,112 @@ def test_the_error_of_a_limit_is_told_before_a_scan_begins() -> None:
     store = memory()
     with pytest.raises(FilterLimitError):
         store.scan("n > 1", residual="evaluate", residual_limit=5)
+
+
+# --- filters that come again ---------------------------------------------------------------------
+
+
+@quiet
+def test_a_filter_that_comes_again_is_taken_apart_once() -> None:
+    store = memory(residual="evaluate")
+    asked: list[str] = []
+    real = store._compile_filter
+
+    def counting(filter: Any) -> Any:
+        asked.append(filter.to_text())
+        return real(filter)
+
+    store._compile_filter = counting
+    view = store.scoped(F.even == True)  # noqa: E712
+    asked.clear()
+    for made in (store, view):
+        filter = (F.n > 50) & F.a.is_null()
+        wanted = made.count(filter)
+        first = len(asked)
+        asked.clear()
+        assert [made.count(filter), len(made.get(filter=filter))] == [wanted, wanted]
+        assert first > 3
+        # The wider one, and nothing else.
+        assert len(asked) == 2
+        assert len({*asked}) == 1
+        asked.clear()
+        with pytest.raises(UnsupportedFilterError):
+            made.count(filter, residual="refuse")
+        with pytest.raises(FilterLimitError):
+            made.count(filter, residual_limit=2)
+        asked.clear()
+
+
+@quiet
+def test_what_a_store_learns_meanwhile_counts() -> None:
+    store = memory(residual="evaluate")
+    filter = (F.n > 50) & (F.even == True)  # noqa: E712
+    assert store.count(filter) == 24
+    refusing(store, on_key("even"))
+    assert store.count(filter) == 24
+    told = store.explain(filter)
+    assert (len(told.answered), len(told.evaluated)) == (0, 2)
+
+
+def test_a_refusal_says_how_to_have_it_evaluated() -> None:
+    store = memory()
+    with pytest.raises(UnsupportedFilterError) as caught:
+        store.count("n > 1")
+    [note] = caught.value.__notes__
+    assert note.startswith('residual="evaluate", of this call or of the store')
+    with pytest.raises(ScopeError) as scope:
+        store.scoped("n > 1")
+    assert not hasattr(scope.value, "__notes__")
+
+
+@quiet
+def test_constants_are_no_reason_to_evaluate() -> None:
+    store = memory(residual="evaluate")
+    assert store.count(TRUE) == 100
+    assert store.count(FALSE & (F.n > 1)) == 0
+    assert store.count(TRUE & (F.n > 1)) == 98
+    assert str(store.explain(TRUE)) == "memory answers the whole filter"
+
+
+@pytest.mark.heavy
+@quiet
+@pytest.mark.parametrize("kind", ["memory", "qdrant"])
+def test_searches_while_others_write(kind: str) -> None:
+    """Each document that is found matches as it was found, whatever it became since."""
+    store = filled(SimpleVectorStore() if kind == "memory" else _qdrant(), 200)
+    store._set_up(residual="evaluate", residual_limit=None)
+    stop = threading.Event()
+    failures: list[BaseException] = []
+
+    def writing(first: int) -> None:
+        try:
+            for turn in range(10**6):
+                if stop.is_set():
+                    return
+                ids = [f"{n:03}" for n in range(first, 200, 20)]
+                store.update_metadata(ids, set={"n": turn % 3, "even": turn % 3 == 0})
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=writing, args=(n,)) for n in (0, 7)]
+    for thread in threads:
+        thread.start()
+    try:
+        for number in range(60):
+            for found in (
+                store.search(vector=VECTORS[number], top_k=9, filter="n < 2 AND even == true"),
+                store.get(filter="n < 2 AND even == true"),
+            ):
+                assert all(one.metadata["n"] < 2 and one.metadata["even"] for one in found)
+            assert store.count("n >= 0") == 200
+            store.delete(filter="n < -1")
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert failures == []
+    assert store.count() == 200
+    store.close()
 
 
 # --- what is never evaluated --------------------------------------------------------------------

@@ -41,6 +41,7 @@ class PartialCompiled:
         residual: What is to be evaluated on each document that ``wider`` finds.
         answered: The parts of the filter, joined by AND, that the engine answers whole.
         refusals: Why it does not answer the others, one error for each comparison.
+        asked: What ``wider`` was made of, with the filter around it; None for everything.
 
     Example:
         >>> from vecstore import compile_filter
@@ -58,6 +59,7 @@ class PartialCompiled:
     residual: Expression
     answered: tuple[Expression, ...]
     refusals: tuple[UnsupportedFilterError, ...]
+    asked: Expression | None = None
 
     matches_all: ClassVar[bool] = False
     """Never: even where ``wider`` is everything, the filter is not."""
@@ -179,6 +181,7 @@ def split(
             asked[place] = wider
     reasons = dict(refused)
     compiled, kept = _compiled(asked, to_query, within, reasons)
+    tree = _joined([asked[place] for place in sorted(kept)], within)
     if isinstance(compiled, Compiled) and compiled.matches_nothing:
         return compiled
     left = [place for place in range(len(parts)) if place in inexact or place not in kept]
@@ -190,6 +193,7 @@ def split(
         parts[left[0]] if len(left) == 1 else trusted(Op.AND, tuple([parts[one] for one in left])),
         tuple([part for place, part in enumerate(parts) if place not in left]),
         tuple([_without_frames(reason) for reason in reasons.values()]),
+        tree,
     )
 
 
@@ -224,12 +228,8 @@ def _compiled(
     """
 
     def joined(places: Iterable[int]) -> Any:
-        together = [asked[place] for place in sorted(places)]
-        if within is not None:
-            together.insert(0, within)
-        if not together:
-            return None
-        return to_query(together[0] if len(together) == 1 else Expression(Op.AND, *together))
+        tree = _joined([asked[place] for place in sorted(places)], within)
+        return None if tree is None else to_query(tree)
 
     try:
         return joined(asked), set(asked)
@@ -259,6 +259,13 @@ def _compiled(
     if least < len(fitting):
         reasons.setdefault(-1 - len(asked), first)
     return compiled, set(fitting[:least])
+
+
+def _joined(parts: list[Expression], within: Expression | None) -> Expression | None:
+    together = parts if within is None else [within, *parts]
+    if len(together) > 1:
+        return Expression(Op.AND, *together)
+    return together[0] if together else None
 
 
 def _without_frames(error: UnsupportedFilterError) -> UnsupportedFilterError:

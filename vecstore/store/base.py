@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from typing import (
     TYPE_CHECKING,
@@ -84,7 +85,7 @@ from vecstore.store.residual import (
     read_residual,
     read_residual_limit,
 )
-from vecstore.store.scope import Recent, Scope, ScopeInput
+from vecstore.store.scope import Recent, Scope, ScopeInput, is_small
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -97,6 +98,11 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 ASYNC_THREADS = 8
+
+_EVALUATE = (
+    'residual="evaluate", of this call or of the store, has vecstore evaluate what the engine '
+    "cannot answer, on the documents that the rest of the filter finds"
+)
 
 
 class CommonOptions(TypedDict, total=False):
@@ -224,6 +230,7 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         self._residual = read_residual(residual)
         self._residual_limit = read_residual_limit(residual_limit)
         self._told_shapes: set[int] = set()
+        self._parted: Recent[Expression, PartialCompiled] | None = None
 
     @property
     def metric(self) -> Metric:
@@ -518,8 +525,8 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         A filter that the engine answers in part, with ``residual="evaluate"``, is never sent in a
         wider form: documents are read and judged, and changed by their ids, part by part. Each is
         judged once more in the step that changes it, on PostgreSQL (whose rows are locked), in
-        memory, and on engines inside this process. On servers without transactions, Qdrant and
-        Milvus, another writer may change a document in between.
+        memory, and on engines inside this process. On servers without transactions, such as Qdrant
+        and Milvus, another writer may change a document in between.
 
         Args:
             ids: Which documents; unknown ids are passed over.
@@ -766,24 +773,56 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
             simple = simplified(filter)
         if isinstance(simple, bool):
             return simple, None
+        if self._parted is not None and evaluation is not None:
+            parted = self._parted_before(operation, filter, evaluation)
+            if parted is not None:
+                return True, parted
         try:
             compiled = self._ask(operation, self._compile_filter, filter)
         except UnsupportedFilterError as error:
             if evaluation is None or given is None:
                 raise
             if (evaluation.mode or self.residual) == "refuse":
+                error.add_note(_EVALUATE)
                 raise
             around = None if within is None else within.filter
             compiled = self._partly(operation, given, around, error)
             if isinstance(compiled, PartialCompiled):
-                limit = self.residual_limit if evaluation.limit is None else evaluation.limit
-                return True, Evaluating(self, operation, compiled, limit)
+                if is_small(filter):
+                    self._parted = self._parted or Recent()
+                    self._parted.put(filter, compiled)
+                return True, self._evaluating(operation, compiled, evaluation)
         if isinstance(compiled, Compiled):
             if compiled.matches_nothing:
                 return False, None
             if compiled.matches_all:
                 return True, None
         return True, compiled
+
+    def _parted_before(
+        self, operation: str, filter: Expression, evaluation: Evaluation
+    ) -> Evaluating | None:
+        """A filter that was taken apart lately, when it is to be evaluated once more."""
+        assert self._parted is not None
+        parted = self._parted.get(filter)
+        if parted is None or (evaluation.mode or self.residual) == "refuse":
+            return None
+        if parted.asked is not None:
+            # Made anew: it may hang on what the store has learnt of its table meanwhile.
+            try:
+                wider = self._ask(operation, self._compile_filter, parted.asked)
+            except UnsupportedFilterError:
+                return None
+            if isinstance(wider, Compiled) and wider.matches_nothing:
+                return None
+            parted = replace(parted, wider=wider)
+        return self._evaluating(operation, parted, evaluation)
+
+    def _evaluating(
+        self, operation: str, partial: PartialCompiled, evaluation: Evaluation
+    ) -> Evaluating:
+        limit = self.residual_limit if evaluation.limit is None else evaluation.limit
+        return Evaluating(self, operation, partial, limit)
 
     def _partly(
         self,

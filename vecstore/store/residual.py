@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from vecstore.vectors import Matrix, Vector
 
 RESIDUAL_LIMIT: Final = 10_000
-"""How many documents a call looks at where the store does not say: about a second's worth."""
+"""How many documents a call looks at where the store does not say."""
 
 _READ_AT_ONCE: Final = 256
 _SHAPES: Final = 64

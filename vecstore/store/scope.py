@@ -95,7 +95,7 @@ class Scope:
         if known is not None:
             return known
         joined = self.filter & filter
-        return self._joined.put(filter, joined) if _is_small(filter) else joined
+        return self._joined.put(filter, joined) if is_small(filter) else joined
 
     def around(self, inner: Scope) -> Scope:
         """The scope of what belongs to both, one object for one inner scope."""
@@ -169,7 +169,8 @@ def leaves_scope() -> ScopeError:
     )
 
 
-def _is_small(filter: Expression) -> bool:
+def is_small(filter: Expression) -> bool:
+    """Whether a filter is small enough to be kept with what was made of it."""
     size = 0
     for node in filter.walk():
         size += 1 + (len(node.value.items) if node.op in MEMBERSHIPS else 0)

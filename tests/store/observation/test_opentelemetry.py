@@ -7,6 +7,7 @@ import logging
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from contextvars import copy_context
 from typing import Any
 
@@ -16,6 +17,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from tests.store.embedders import letters, never
 from tests.store.observation.conftest import Telemetry
+from tests.store.refusing import on_key, refusing
 from vecstore import (
     BackendError,
     CountBatching,
@@ -428,3 +430,34 @@ def test_the_listener_forgets_providers_that_are_gone(telemetry: Telemetry) -> N
     assert not open_telemetry.ready()
     telemetry.tracers, telemetry.meters = real
     assert telemetry.spans == []
+
+
+# --- what is evaluated ----------------------------------------------------------------------------
+
+
+def looked_at(span: Any) -> tuple[Any, ...]:
+    names = ("clauses", "documents", "matched")
+    return tuple([span.attributes.get(f"vecstore.residual.{name}") for name in names])
+
+
+@pytest.mark.filterwarnings("ignore::vecstore.ResidualWarning")
+def test_spans_carry_how_many_documents_were_looked_at(telemetry: Telemetry) -> None:
+    store = refusing(SimpleVectorStore(letters, residual="evaluate"), on_key("n"))
+    store.add([Document("abc", {"n": n, "even": n % 2 == 0}, f"{n}") for n in range(20)])
+    store.search("abc", top_k=3, filter="n > 4 AND even == true")
+    assert len(list(store.scan("n < 5"))) == 5
+    with closing(store.scan("n < 5")) as begun:
+        next(begun)
+    asyncio.run(store.aio.count("n < 5"))
+    store.count("even == true")
+    spans = [one for one in telemetry.spans if one.name not in ("add", "embed")]
+    assert [(one.name, *looked_at(one)) for one in spans] == [
+        ("search", 1, 10, 3),
+        ("scan", 1, 20, 5),
+        ("scan", 1, 1, 1),
+        ("count", 1, 20, 5),
+        ("count", None, None, None),
+    ]
+    assert all(looked_at(one) == (None, None, None) for one in telemetry.spans_of("embed"))
+    for point in telemetry.points:
+        assert not any("residual" in name for name in point.attributes)

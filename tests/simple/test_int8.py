@@ -177,6 +177,26 @@ def test_few_rows_are_scored_again(metric: Metric) -> None:
             assert rows is None or np.isin(found, rows).all()
 
 
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("lost", ["of the query", "of the vectors"])
+def test_what_int8_loses_counts(metric: Metric, lost: str) -> None:
+    """One side is kept without loss; the other decides which of many near ones is the best."""
+    random = np.random.default_rng(6)
+    near = np.rint(random.standard_normal(64) * 40) + random.integers(-2, 3, (2_000, 64))
+    near = np.clip(near, -127, 127).astype(np.float32)
+    near[:, 0] = 127  # the step is 1
+    queries = near[:40] + random.uniform(-0.5, 0.5, (40, 64)).astype(np.float32)
+    if lost == "of the vectors":
+        queries, near = near[:40], near + random.uniform(-0.5, 0.5, near.shape).astype(np.float32)
+    plain = SimpleVectorStore(metric=metric)
+    quantized = SimpleVectorStore(metric=metric, quantize="int8")
+    for store in (plain, quantized):
+        store.add(documents_of(near))
+    for query in queries:
+        found = quantized.search(vector=query, top_k=1)
+        assert found == plain.search(vector=query, top_k=1)
+
+
 def test_rests_are_not_too_short() -> None:
     random = np.random.default_rng(2)
     for kind in KINDS:

@@ -84,7 +84,7 @@ def _spent(stats: Iterable[Any]) -> Iterable[tuple[Function, float]]:
         if function[0] != "~" or not callers:
             yield function, own
             continue
-        waiting = "acquire" in function[2]
+        waiting = "acquire" in function[2] or "Queue" in function[2]
         for caller, (_, _, spent, _) in callers.items():
             yield (_WAITING if waiting else caller), spent
 

@@ -16,12 +16,13 @@ from vecstore.filter.values import UnusableValue, check_segment, shown
 
 Path = tuple[str, ...]
 
-_STRING = re.compile(r"""'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+\"""", re.DOTALL)
-_STRUCTURE = re.compile(r"[.'\"]|^\s|\s\Z")
+# Compiled by the first key that needs one; `re` keeps them from then on.
+_STRING = r"""(?s:'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+\")"""
+_STRUCTURE = r"[.'\"]|^\s|\s\Z"
 """What may make a text more than one plain name."""
-_WORD = re.compile(r"[^\s.'\"]+")
-_BLANK = re.compile(r"\s*")
-_ESCAPE = re.compile(r"""\\(?:([\\'"nrt])|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|.?)""", re.DOTALL)
+_WORD = r"[^\s.'\"]+"
+_BLANK = r"\s*"
+_ESCAPE = r"""\\(?:([\\'"nrt])|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(?s:.?))"""
 _NAMED = {"n": "\n", "r": "\r", "t": "\t"}
 
 
@@ -56,7 +57,7 @@ def key_form(path: Path) -> str | list[str]:
         >>> key_form(("odd key",)), key_form(("a.b",)), key_form(("author", "name"))
         ('odd key', ['a.b'], ['author', 'name'])
     """
-    if len(path) == 1 and not _STRUCTURE.search(path[0]):
+    if len(path) == 1 and not re.search(_STRUCTURE, path[0]):
         return path[0]
     return list(path)
 
@@ -68,8 +69,8 @@ def _read_text(text: str) -> Path:
     at = 0
     while True:
         at = _after_blank(text, at)
-        quoted = _STRING.match(text, at)
-        word = quoted or _WORD.match(text, at)
+        quoted = re.compile(_STRING).match(text, at)
+        word = quoted or re.compile(_WORD).match(text, at)
         if word is None:
             raise _unreadable(text)
         name = _unescaped(text, word.group()[1:-1]) if quoted else word.group()
@@ -85,7 +86,7 @@ def _read_text(text: str) -> Path:
 
 
 def _after_blank(text: str, at: int) -> int:
-    blank = _BLANK.match(text, at)
+    blank = re.compile(_BLANK).match(text, at)
     assert blank is not None
     return blank.end()
 
@@ -100,7 +101,7 @@ def _unescaped(text: str, body: str) -> str:
             raise _unreadable(text)
         return chr(code)
 
-    return _ESCAPE.sub(character, body)
+    return re.sub(_ESCAPE, character, body)
 
 
 def _unreadable(text: str) -> UnusableValue:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 
 from vecstore.filter.tree import Key, Op, Span, Value
 from vecstore.filter.tree import read as node
@@ -38,7 +39,12 @@ PATTERN = (
     rf"(?:{_scalar}(?:{_comma}{_scalar})*+{_space})?+(?({_SQUARE}){_one['RSQB']}|{_one['RPAR']})"
     rf"|((?ai:IS))(?:{SPACE})++(?:((?ai:NOT))(?:{SPACE})++)?(?ai:NULL){_ended})"
 )
-_items = re.compile(_scalar_groups).findall
+
+
+@cache
+def _items() -> re.Pattern[str]:
+    """What matches a literal of a list; many a program never reads one."""
+    return re.compile(_scalar_groups)
 
 
 class NotPlain(Exception):
@@ -83,7 +89,7 @@ def read_at_once(text: str, match: re.Match[str]) -> tuple[At, int]:
     items = tuple(
         [
             _string(string) if string else _integer(integer) if integer else _decimal(decimal)
-            for string, integer, decimal in _items(text, begin, end)
+            for string, integer, decimal in _items().findall(text, begin, end)
         ]
     )
     value = Value.of_scalars(items, _new(Span, (text, begin, end)))

@@ -265,13 +265,14 @@ def _dated(
     return read(text, start, end, inner), start, end
 
 
-_ESCAPE = re.compile(r"""\\(?:([\\'"nrt])|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))""")
+# Compiled by the first text that needs one; `re` keeps them from then on.
+_ESCAPE = r"""\\(?:([\\'"nrt])|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))"""
 _NAMED = {"\\": "\\", "'": "'", '"': '"', "n": "\n", "r": "\r", "t": "\t"}
-_LOW_SURROGATE = re.compile(r"\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+_LOW_SURROGATE = r"\\u([dD][c-fC-F][0-9a-fA-F]{2})"
 _DIGITS = "0123456789abcdefABCDEF"
 
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_TIMESTAMP = re.compile(
+_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_TIMESTAMP = (
     r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{8})"
     r"(?:[T ](?!24)[0-9]{2}(?::?[0-9]{2}(?::?[0-9]{2}(?:[.,]([0-9]+))?)?)?"
     r"(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?"
@@ -293,7 +294,7 @@ def read_string(text: str, start: int, end: int) -> str:
     at = start + 1
     while (backslash := text.find("\\", at, end - 1)) >= 0:
         parts.append(_checked(text[at:backslash], at))
-        match = _ESCAPE.match(text, backslash, end - 1)
+        match = re.compile(_ESCAPE).match(text, backslash, end - 1)
         if match is None:
             raise _unknown_escape(text, backslash, end - 1)
         parts.append(_unescaped(text, match))
@@ -340,12 +341,12 @@ def read_date(text: str, start: int, end: int, string: int) -> Scalar:
 
     content = read_string(text, string, end)
     try:
-        if not _DATE.fullmatch(content):
+        if not re.fullmatch(_DATE, content):
             raise ValueError
         return to_scalar(date.fromisoformat(content))
     except ValueError:
         shown = quoted(content)
-        if _DATE.fullmatch(content):
+        if re.fullmatch(_DATE, content):
             message = f"'{shown}' is not a date: there is no such day"
             raise Fault(message, start, end) from None
         digits = re.fullmatch(r"([0-9]{4})[-/.]?([0-9]{1,2})[-/.]?([0-9]{1,2})", content)
@@ -356,7 +357,7 @@ def read_date(text: str, start: int, end: int, string: int) -> Scalar:
         if not possible:
             advice = advice._replace(edits=())
         if not digits:
-            if _TIMESTAMP.fullmatch(content.upper()):
+            if re.fullmatch(_TIMESTAMP, content.upper()):
                 advice = Advice("write TIMESTAMP", f"TIMESTAMP '{shown}'", _word(text, start))
         raise Fault(f"'{shown}' is not a date", start, end, advice) from None
 
@@ -375,7 +376,7 @@ def read_timestamp(text: str, start: int, end: int, string: int) -> Scalar:
     from datetime import datetime
 
     content = read_string(text, string, end)
-    match = _TIMESTAMP.fullmatch(content.upper())
+    match = re.fullmatch(_TIMESTAMP, content.upper())
     if match is not None and match[1] is not None and len(match[1]) > 6:
         cut = match.start(1) + 6
         shorter = f"'{content[:cut]}{content[match.end(1) :]}'"
@@ -443,7 +444,7 @@ def _unescaped(text: str, match: re.Match[str]) -> str:
 
 def _surrogate_escape(text: str, start: int, end: int, code: int) -> Fault:
     message = f"the escape {text[start:end]} is half of a surrogate pair, not a character"
-    low = _LOW_SURROGATE.match(text, end)
+    low = re.compile(_LOW_SURROGATE).match(text, end)
     if code > 0xDBFF or low is None:
         return Fault(message, start, end, Advice("write the character itself, or \\UXXXXXXXX"))
     whole = 0x10000 + ((code - 0xD800) << 10) + (int(low[1], 16) - 0xDC00)

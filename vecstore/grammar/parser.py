@@ -7,7 +7,7 @@ an error is loaded by the first text that has one.
 from __future__ import annotations
 
 import os
-import threading
+from _thread import allocate_lock
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from sys import getsizeof
@@ -172,7 +172,7 @@ class TreeCache:
         self._trees: dict[Hashable, Expression] = {}
         self._sizes: dict[Hashable, int] = {}
         self._bytes = 0
-        self._lock = threading.Lock()
+        self._lock = allocate_lock()
         self.get = self._trees.get
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._after_fork)
@@ -205,7 +205,7 @@ class TreeCache:
 
     def _after_fork(self) -> None:
         """Another thread of the parent may have been inside: nothing it left half-way counts."""
-        self._lock = threading.Lock()
+        self._lock = allocate_lock()
         self.clear()
 
 

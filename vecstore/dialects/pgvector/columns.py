@@ -31,7 +31,7 @@ _COLUMN_OF: Final = {"bool": "bool", "int": "int", "float": "float", "datetime":
 INT64: Final = (-(2**63), 2**63 - 1)
 
 _SYMBOLS = {Op.GT: ">", Op.GTE: ">=", Op.LT: "<", Op.LTE: "<="}
-_TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
+_TIMESTAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"
 
 
 @frozen
@@ -119,7 +119,7 @@ class Column:
         elif self.type == "float":
             fits = isinstance(value, float) or _as_double(value) == value
         elif self.type == "datetime":
-            fits = _TIMESTAMP.fullmatch(value) is not None
+            fits = re.fullmatch(_TIMESTAMP, value) is not None
         else:
             fits = True
         if fits:

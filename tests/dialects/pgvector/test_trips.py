@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,16 @@ def test_reading_by_ids_takes_one_trip(open_pg: Open, trips: Trips) -> None:
     assert [one.id for one in store.get(["1", "2", "none"])] == ["1", "2"]
 
 
+def test_the_store_knows_whether_the_server_makes_machine_code(
+    open_pg: Open, postgres_dsn: str
+) -> None:
+    store = open_pg(dimension=2)
+    with store.native.connection() as connection:
+        (available,) = connection.execute("SELECT pg_jit_available()").fetchone()
+    assert store._facts is not None
+    assert store._facts.compiles is available
+
+
 def test_where_a_statement_has_a_time_limit_it_takes_three(open_pg: Open, trips: Trips) -> None:
     store = filled(open_pg(dimension=2, statement_timeout=30))
     assert trips(store, lambda: store.get(["1", "2"])) == 3
@@ -50,7 +61,15 @@ def test_a_search_sets_up_its_transaction_in_the_trip_that_begins_it(
     open_pg: Open, trips: Trips
 ) -> None:
     store = filled(open_pg(dimension=2, index=None))
+    assert store._facts is not None
+    # Machine code is made of costly statements where the server can, if it is not told not to.
+    store._facts = replace(store._facts, compiles=True)
     assert trips(store, lambda: store.search(vector=[1, 0], filter="n > 3")) == 3
+    assert trips(store, lambda: store.count("n > 3")) == 3
+    store._facts = replace(store._facts, compiles=False)
+    assert trips(store, lambda: store.search(vector=[1, 0], filter="n > 3")) == 1
+    assert trips(store, lambda: store.count("n > 3")) == 1
+    assert trips(store, lambda: store.get(filter="n > 3")) == 1
     indexed = open_pg(dimension=2)
     indexed.build_index()
     by_index = open_pg(dimension=2, exact_below=0)

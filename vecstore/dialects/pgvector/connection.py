@@ -154,9 +154,9 @@ class Connections:
             operation: What the caller of the store asked for; errors name it.
             work: Gets a cursor.
             settings: Further statements at the beginning of the transaction, without parameters.
-            reads_once: Whether the work is a single statement that only reads, and that needs no
-                settings of ours. Where nothing speaks against it, it is then sent alone, without
-                two more trips to the server that begin and end a transaction.
+            reads_once: Whether the work is a single statement that only reads, and that the server
+                makes no machine code of. Where nothing speaks against it, it is then sent alone,
+                without two more trips to the server that begin and end a transaction.
 
         Raises:
             BackendError: For whatever else the driver raises.
@@ -177,7 +177,9 @@ class Connections:
                     connection.prepare_threshold = None
                 try:
                     if reads_once and connection.autocommit and self._only_costs:
-                        result = work(_cursor(connection))
+                        cursor = _cursor(connection)
+                        register_wire_vector(cursor)
+                        result = work(cursor)
                         sound = True
                         return result
                     cursor = self._begin(connection, settings)

@@ -135,6 +135,8 @@ class TableFacts:
     """Whether the index on vectors is still to be built; see ``filling.py``."""
     lockable: bool = True
     """Whether rows may be locked before they are changed: that takes the right to update."""
+    compiles: bool = True
+    """Whether the server may make machine code of costly statements, if it is not told not to."""
 
 
 def read_table(cursor: Cursor[Any], spec: TableSpec) -> TableFacts | None:
@@ -147,13 +149,14 @@ def read_table(cursor: Cursor[Any], spec: TableSpec) -> TableFacts | None:
     name = spec.identifier().as_string(cursor)
     cursor.execute(
         "SELECT t.oid, obj_description(t.oid, 'pg_class'), "
-        "has_any_column_privilege(t.oid, 'UPDATE') FROM (SELECT to_regclass(%s)::oid AS oid) AS t",
+        "has_any_column_privilege(t.oid, 'UPDATE'), pg_jit_available() "
+        "FROM (SELECT to_regclass(%s)::oid AS oid) AS t",
         [name],
     )
     row = cursor.fetchone()
     if row is None or row[0] is None:
         return None
-    oid, comment, lockable = row
+    oid, comment, lockable, compiles = row
     _check_layout(spec, comment)
     cursor.execute(
         "SELECT a.attname, t.typname, a.atttypmod, a.attnotnull, "
@@ -193,6 +196,7 @@ def read_table(cursor: Cursor[Any], spec: TableSpec) -> TableFacts | None:
         extension_schema=extension,
         nullable=not found[spec.embedding_column][2],
         lockable=lockable,
+        compiles=compiles,
     )
 
 

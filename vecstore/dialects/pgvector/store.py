@@ -415,6 +415,11 @@ class PgvectorStore(VectorStore):
             reads_once=reads_once and self._facts is not None,
         )
 
+    @property
+    def _reads_at_once(self) -> bool:
+        """Whether any one statement that reads may be sent without a transaction around it."""
+        return self._facts is not None and not self._facts.compiles
+
     def _ready_for(self, cursor: Cursor[Any], dimension: int) -> TableFacts:
         if not self._ready(cursor):
             create_table(cursor, self._spec, dimension, put_off=self._filling.large)
@@ -599,6 +604,8 @@ class PgvectorStore(VectorStore):
         self, vector: Vector, *, top_k: int, filter: Any, include_embedding: bool
     ) -> Iterable[Document]:
         foreign = ForeignRecords(self._title)
+        facts = self._facts
+        at_once = self._reads_at_once and facts is not None and facts.indexed is None
 
         def nearest(count: int) -> list[Row]:
             def work(cursor: Cursor[Any], sql: Statements) -> list[Row]:
@@ -614,7 +621,13 @@ class PgvectorStore(VectorStore):
                         return found
                 return _fetched(cursor, sql.exact(where, include_embedding), params)
 
-            return self._on_table("search", [], work, settings=self._tuning(count))
+            return self._on_table(
+                "search",
+                [],
+                work,
+                settings=self._tuning(count),
+                reads_once=at_once,
+            )
 
         def read(rows: Sequence[Row]) -> list[Document]:
             return list(documents_of(rows, foreign, cosine=self._metric == "cosine"))
@@ -662,7 +675,7 @@ class PgvectorStore(VectorStore):
                 statement = sql.select(where, include_embedding, count)
                 return _fetched(cursor, statement, params, prepare=None if alone else False)
 
-            return self._on_table("get", [], work, reads_once=alone)
+            return self._on_table("get", [], work, reads_once=alone or self._reads_at_once)
 
         def read(rows: Sequence[Row]) -> list[Document]:
             return list(documents_of(rows, foreign))
@@ -744,7 +757,7 @@ class PgvectorStore(VectorStore):
             where, params = sql.where(Selection(filter=filter))
             return int(_fetched(cursor, f"{sql.count}{where}", params)[0][0])
 
-        return self._on_table("count", 0, work)
+        return self._on_table("count", 0, work, reads_once=self._reads_at_once)
 
     def _clear(self) -> None:
         def work(cursor: Cursor[Any], sql: Statements) -> None:

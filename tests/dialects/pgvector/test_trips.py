@@ -98,3 +98,18 @@ def test_a_prepared_statement_that_is_lost_is_forgiven(open_pg: Open) -> None:
     with store.native.connection() as connection:
         connection.execute("DEALLOCATE ALL")
     assert [one.id for one in store.get(["2"])] == ["2"]
+
+
+def test_an_exact_search_writes_the_metadata_of_the_nearest_alone(open_pg: Open) -> None:
+    store = filled(open_pg(dimension=2, index=None))
+    assert store._sql is not None
+    for embedding in (False, True):
+        statement = store._sql.exact("", embedding).replace("%(query)s", "'[1,0]'")
+        with store.native.connection() as connection:
+            plan = connection.execute(
+                f"EXPLAIN (VERBOSE, COSTS OFF) {statement}", {"top_k": 3}
+            ).fetchall()
+        made = [line.strip() for (line,) in plan if "Output" in line and "::text" in line]
+        # At the top, of what the limit has left; the others sort by the id alone.
+        assert "vecstore_metadata)::text" in made[0] or "metadata)::text" in made[0]
+        assert not any("metadata)::text" in line for line in made[1:])

@@ -161,13 +161,24 @@ class Statements:
     def exact(self, where: str, include_embedding: bool) -> str:
         """The nearest rows by looking at every row that matches.
 
-        Adding zero keeps the distance and hides it from the index on vectors.
+        Adding zero keeps the distance and hides it from the index on vectors. What is returned is
+        made of the nearest rows alone: in one SELECT the server would write the metadata of every
+        row as text before it sorts them.
         """
+        nearest = (
+            f"SELECT {self._id} AS vecstore_id, {self._text} AS vecstore_text, "
+            f"{self._metadata} AS vecstore_metadata, {self._embedding} AS vecstore_embedding, "
+            f"({self._embedding} {self._operator} %(query)s::{self._vector}) + 0 "
+            f"AS vecstore_distance FROM {self._table}{self._searchable(where)} "
+            f"ORDER BY vecstore_distance, {self._order} LIMIT %(top_k)s"
+        )
+        embedding = "NULL"
+        if include_embedding:
+            embedding = f"{self._extension}.vector_send(vecstore_embedding)"
         return (
-            f"SELECT {self._parts(include_embedding)}, "
-            f"({self._embedding} {self._operator} %(query)s::{self._vector}) + 0 AS distance "
-            f"FROM {self._table}{self._searchable(where)} "
-            f"ORDER BY distance, {self._order} LIMIT %(top_k)s"
+            f"SELECT vecstore_id::text, vecstore_text, vecstore_metadata::text, {embedding}, "
+            f"vecstore_distance FROM ({nearest}) AS nearest "
+            'ORDER BY vecstore_distance, vecstore_id::text COLLATE "C"'
         )
 
     def approximate(self, where: str, include_embedding: bool, half: int | None) -> str:

@@ -10,14 +10,12 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from vecstore.dialects.base import Dialect
-from vecstore.dialects.registry import get_dialect
 from vecstore.filter.convert import Compiled
 from vecstore.filter.tree import Expression, Op
 from vecstore.grammar.parser import parse
 from vecstore.schema.schema import Schema
 from vecstore.testing import cases
-from vecstore.testing.examiner import Deviation, Examiner
+from vecstore.testing.examiner import Deviation, Examiner, dialect_of
 from vecstore.testing.of_schema import SchemaCases, atoms_of, drawn_filters, within
 from vecstore.testing.report import ConformanceError, summary
 from vecstore.testing.rows import ANYTHING, Documents, Domain, oracle_rows
@@ -97,18 +95,8 @@ class DialectSuite:
     @cached_property
     def examiner(self) -> Examiner:
         """What compares the engine with the oracle; for further tests of a subclass."""
-        found: Any = self.dialect
-        if isinstance(found, str):
-            found = get_dialect(found)
-        if isinstance(found, type):
-            found = found()
-        if not isinstance(found, Dialect):
-            raise TypeError(
-                f"{type(self).__name__}.dialect is a Dialect object, a Dialect class or a "
-                f"registered name, not {found!r}"
-            )
         return Examiner(
-            found,
+            dialect_of(self),
             self.run,
             load=self._load_once,
             domain=self.domain,

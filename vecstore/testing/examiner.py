@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from vecstore.dialects.base import Dialect
+from vecstore.dialects.registry import get_dialect
 from vecstore.errors import FilterError, UnsupportedFilterError
 from vecstore.filter.convert import Compiled
 from vecstore.filter.normalize import simplify
@@ -45,6 +46,25 @@ class Deviation:
     document: Mapping[str, Any]
     reason: str
     covers: Callable[[Expression], bool]
+
+
+def dialect_of(suite: Any) -> Dialect[Any]:
+    """The dialect that a suite's attribute ``dialect`` stands for.
+
+    Raises:
+        TypeError: If it stands for none.
+    """
+    found = suite.dialect
+    if isinstance(found, str):
+        found = get_dialect(found)
+    if isinstance(found, type):
+        found = found()
+    if not isinstance(found, Dialect):
+        raise TypeError(
+            f"{type(suite).__name__}.dialect is a Dialect object, a Dialect class or a "
+            f"registered name, not {found!r}"
+        )
+    return found
 
 
 class Examiner:

@@ -14,13 +14,11 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
-from vecstore.dialects.base import Dialect
-from vecstore.dialects.registry import get_dialect
 from vecstore.document import Document
 from vecstore.filter.tree import Expression
 from vecstore.store.base import VectorStore
 from vecstore.store.capabilities import Metric, StoreCapabilities
-from vecstore.testing.examiner import Deviation, Examiner
+from vecstore.testing.examiner import Deviation, Examiner, dialect_of
 from vecstore.testing.random_cases import RandomCases
 from vecstore.testing.rows import Domain, oracle_rows
 from vecstore.testing.store_suite.embedders import DIMENSION, TextEmbedder, vector_of
@@ -374,20 +372,10 @@ class StoreSuiteBase:
     @property
     def examiner(self) -> Examiner | None:
         """Reads what the store's dialect declares; None for a store that answers every filter."""
-        found: Any = self.dialect
-        if found is None:
+        if self.dialect is None:
             return None
-        if isinstance(found, str):
-            found = get_dialect(found)
-        if isinstance(found, type):
-            found = found()
-        if not isinstance(found, Dialect):
-            raise TypeError(
-                f"{type(self).__name__}.dialect is a Dialect object, a Dialect class, a registered "
-                f"name or None, not {found!r}"
-            )
         return Examiner(
-            found,
+            dialect_of(self),
             lambda compiled, rows: set(),
             domain=self.held_domain,
             deviations=self.deviations,

@@ -228,8 +228,8 @@ def sampled(step: int) -> Any:
 def test_cases_on_the_engine(milvus: MilvusRows) -> None:
     rows = storable()
     milvus.load(rows)
-    assert answered(EXACT, rows, milvus.select, only=sampled(7)) > 110
-    assert answered(PLAIN, rows, milvus.select, only=sampled(4)) > 45
+    assert answered(EXACT, rows, milvus.select, only=sampled(14)) > 50
+    assert answered(PLAIN, rows, milvus.select, only=sampled(8)) > 20
 
 
 @pytest.mark.wide

@@ -59,6 +59,8 @@ def pytest_collection() -> Iterator[None]:
     finally:
         gc.collect()
         gc.freeze()
+        # Beside what is frozen the rest is small, and would be walked all the more often.
+        gc.set_threshold(700, 10, 100)
         gc.enable()
 
 

@@ -390,6 +390,7 @@ def memory_flat(
                 _fill(store)
             _CALLS[name](store, random, number)
 
+    gc.freeze()  # what is there before is not walked each time
     try:
         for name in methods:
             _fill(store)

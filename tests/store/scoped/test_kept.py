@@ -81,6 +81,7 @@ def test_a_function_that_returns_the_same_filter_is_checked_once() -> None:
 
 def test_filters_of_other_calls_are_let_go() -> None:
     store = Noting()
+    gc.freeze()  # all that is there before
 
     def trees() -> int:
         store.seen.clear()

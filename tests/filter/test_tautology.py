@@ -7,7 +7,7 @@ from itertools import combinations, product
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.filter import naive
@@ -48,10 +48,15 @@ FEW_VALUES = (
     "",
     "a",
     "c",
+    # Lists by which of the literals below they hold: each set of them may be the one that escapes.
+    [0],
+    [1],
     [0, 1],
     [0.5],
-    ["", "a"],
-    [True, False],
+    ["a"],
+    ["c"],
+    [True],
+    [False],
 )
 
 
@@ -106,6 +111,15 @@ def test_of_one_key_it_finds_exactly_the_filters_that_no_value_escapes(filter: E
     assert _everywhere(filter) is not bool(escaping), escaping[:1]
 
 
+_TRUE_BUT_OF_ONE_LIST = F.k.is_not_null() & F.l.in_([1]) & (F.l > 0)
+
+
+@example(
+    _TRUE_BUT_OF_ONE_LIST
+    | (F.k.is_not_null() & ~_TRUE_BUT_OF_ONE_LIST)
+    | F.k.is_null()
+    | (F.l == 0)
+)
 @given(_filters(("k", "l"), (0, 1, "a", True)))
 def test_of_two_keys_too(filter: Expression) -> None:
     written = filter.to_dict()

@@ -141,3 +141,16 @@ def test_fields_that_others_added_to_our_collection_stay(open_milvus: Open, file
     [found] = client.query("widened", filter='id == "a"', output_fields=["*"])
     assert found["owner"] == "them"
     client.close()
+
+
+def test_metadata_that_may_be_null_is_no_reason_to_believe_a_server(
+    client: Any, open_milvus: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To some servers it is unknown whether a key exists in null; milvus-lite knows."""
+    store = open_milvus("others", layout="plain", schema=Schema({"n": int}))
+    assert store.count("n != 1") == 0
+    monkeypatch.setattr(store._call, "lite", False)
+    store._look("open")
+    with pytest.raises(UnsupportedFilterError, match="differs between versions"):
+        store.count("n != 1")
+    assert store.count("n == 2") == 0

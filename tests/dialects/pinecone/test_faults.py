@@ -207,6 +207,17 @@ def test_an_outage_stops_a_large_add_at_once(
     assert server.asked("/vectors/upsert") <= 2 * 3
 
 
+def test_a_hopeless_request_ends_the_pauses_of_the_others(
+    server: PineconeServer, open_pinecone: Open
+) -> None:
+    store = open_pinecone(dimension=800, parallel=2)
+    server.faults.add(Fault(what="refuse", path="/vectors/upsert", retry_after="100"))
+    server.faults.add(Fault(what="refuse", path="/vectors/upsert", status=400, times=1_000))
+    with pytest.raises(BackendError):
+        store.add(documents(300, 800))
+    assert server.asked("/vectors/upsert") == 2
+
+
 def life(store: PineconeStore, seed: int, steps: int) -> dict[str, tuple[str, int]]:
     """Writes of every kind, and what is stored by them."""
     dice = random.Random(seed)

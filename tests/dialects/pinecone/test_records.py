@@ -255,7 +255,9 @@ class TestFilters:
         exact = rules.reading
         rules.reading = lambda filter: exact(None)  # type: ignore[method-assign]
         assert store.count("n >= 30") == 10
-        assert len(store.search(vector=[1, 0], filter="n >= 30", top_k=5)) == 5
+        found = store.search(vector=[1, 0], filter="n >= 30", top_k=5)
+        assert len(found) == 5
+        assert all(document.metadata["n"] >= 30 for document in found)
         assert len(list(store.scan("n < 3"))) == 3
         assert store.update_metadata(filter="n >= 35", set={"m": 1}) == 5
 

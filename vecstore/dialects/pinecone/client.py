@@ -150,7 +150,8 @@ class Calls:
                     most = min(1, most)  # most likely nobody is there, and will not be
                 if retryable and attempt <= most and pause < deadline.left:
                     deadline.wait(pause)
-                    continue
+                    if deadline.left:
+                        continue
                 raise self.failure(operation, error, attempt, wanted) from (
                     self._secrets.safe_cause(error)
                 )

@@ -267,6 +267,7 @@ def test_depth(qdrant: Rows) -> None:
         qdrant.select(nested(DEEPEST + 1))
 
 
+@pytest.mark.wide  # of the engine alone
 def test_why_depth_has_a_limit() -> None:
     program = """
 import resource, sys, tempfile

@@ -22,8 +22,8 @@ from vecstore.interop import (
     from_sql,
 )
 
-DEEP = 3_000
-"""Levels, some times as many as Python calls functions deep."""
+DEEP = 1_500
+"""Levels, more than Python calls functions deep."""
 
 Importer = Callable[..., Expression]
 Around = Callable[[Any], Any]

@@ -366,7 +366,7 @@ def test_an_output_that_changes_is_reported() -> None:
             extra = Expression(Op.NE, Key("never"), Value(f"{next(turns)} times"))
             return Compiled(self.name, (part & extra).to_dict())
 
-    noticed = failures(suite_of(Restless()))
+    noticed = failures(suite_of(Restless(), trees=20))
     assert list(noticed) == ["test_compiling_is_repeatable"]
 
 

@@ -231,6 +231,51 @@ def test_sql_of_one_dialect() -> None:
         from_sql("a = 1", dialect="nosuchsql")
 
 
+@pytest.mark.parametrize("dialect", [None, "postgres", "redshift", "mysql", "sqlite", "duckdb"])
+@pytest.mark.parametrize(
+    ("condition", "read"),
+    [
+        ("a IS NOT NULL", "a IS NOT NULL"),
+        ("NOT a IS NOT NULL", "a IS NULL"),
+        ("NOT a IS NULL", "a IS NOT NULL"),
+        ("a IS NOT TRUE", "a != true"),
+        ("NOT a IS NOT TRUE", "a == true"),
+    ],
+)
+def test_is_not_is_read_alike_in_every_dialect_of_sql(
+    dialect: str | None, condition: str, read: str
+) -> None:
+    # sqlglot's tree has a NOT around the IS, but in some dialects a flag at the IS instead.
+    assert from_sql(condition, dialect=dialect).to_text() == read
+
+
+def test_the_other_words_of_postgresql_for_null() -> None:
+    assert from_sql("a NOTNULL", dialect="postgres").to_text() == "a IS NOT NULL"
+    assert from_sql("a ISNULL", dialect="postgres").to_text() == "a IS NULL"
+    assert from_sql("a IS NOT UNKNOWN", dialect="postgres").to_text() == "a IS NOT NULL"
+
+
+@pytest.mark.parametrize(
+    ("dialect", "condition", "message"),
+    [
+        ("mysql", "a = 1 /*! AND b = 2 */", "MySQL and MariaDB execute"),
+        ("mysql", "/*!50000 b = 2 AND */ a = 1", "MySQL and MariaDB execute"),
+        ("oracle", "a(+) = 1", "outer join"),
+        ("postgres", "a < '2024-01-01 10:00:00.7'::timestamp(0)", "precision"),
+    ],
+)
+def test_what_a_database_would_not_ignore_is_not_ignored(
+    dialect: str, condition: str, message: str
+) -> None:
+    with pytest.raises(FilterSyntaxError, match=message) as caught:
+        from_sql(condition, dialect=dialect)
+    assert caught.value.span is not None
+
+
+def test_a_comment_of_sql_says_nothing() -> None:
+    assert from_sql("a = '/*! b */' /* c */ -- ! d", dialect="mysql").to_text() == "a == '/*! b */'"
+
+
 @pytest.mark.parametrize(
     "importer",
     [from_mongo, from_pinecone, from_chroma, from_haystack, from_qdrant, from_langchain],

@@ -61,6 +61,7 @@ _NO_CONDITION: Final = frozenset(
 
 sqlglot is compiled where its extra `c` is installed, and then nothing stops it from nesting deeper
 than the stack is."""
+_EXECUTED: Final = ("!", "M!")
 _LONGEST_NUMBER: Final = 4_000
 
 
@@ -159,6 +160,9 @@ class Sql(Importer):
         )
 
     def _is(self, node: Any, negated: bool) -> Read:
+        self._check_args(node, "this", "expression", "negate")
+        # IS NOT is a NOT around IS, but for some dialects a property of the IS.
+        negated ^= bool(node.args.get("negate"))
         key, value = self._key(node.this), self._literal(node.expression)
         if value is None:
             return self.null(key, absent=not negated)
@@ -202,6 +206,10 @@ class Sql(Importer):
                 if literal
                 else _ADVICE.get(what, "write year, or author.name"),
             )
+        if current.args.get("join_mark"):
+            raise self._refused(
+                node, "an outer join has no meaning in a filter", "leave out the mark (+)"
+            )
         path = [part.name for part in current.parts] + names[::-1]
         try:
             return self.key_of(path, Place())
@@ -222,7 +230,14 @@ class Sql(Importer):
         if kind == "Literal":
             return node.this if node.is_string else self._number(node)
         if kind == "Cast" and type(node.this).__name__ == "Literal" and node.this.is_string:
+            self._check_args(node, "this", "to")
             read = _MOMENTS.get(node.to.this.name)
+            if read is not None and node.to.expressions:
+                raise self._refused(
+                    node,
+                    "a moment is compared as it is, and rounded to no precision",
+                    "write the one that is meant, without a precision",
+                )
             if read is not None:
                 try:
                     return read(node.this.this)
@@ -381,6 +396,13 @@ def _checked(text: str, tokens: Iterable[Any], limits: Limits | None) -> str:
             body = " " * (token.end + 1) + text[token.end + 1 :]
             continue
         anything = True
+        for comment in token.comments:
+            if comment.startswith(_EXECUTED) and f"/*{comment}" in text:
+                raise FilterSyntaxError(
+                    "a comment beside this is one that MySQL and MariaDB execute",
+                    span=span,
+                    hint="write what is meant without /*! and */, or leave it out",
+                )
         if name in _NO_CONDITION:
             raise FilterSyntaxError(
                 f"{shown(span.text)} has no meaning in a filter",

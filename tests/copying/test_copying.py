@@ -153,6 +153,22 @@ def test_addresses(tmp_path: Path) -> None:
             copy(same, same)
 
 
+def test_a_file_is_not_copied_over_itself_under_another_name(tmp_path: Path) -> None:
+    path = tmp_path / "docs.jsonl"
+    copy(filled(), path)
+    whole = path.read_bytes()
+    linked = tmp_path / "linked.jsonl"
+    linked.symlink_to(path)
+    for source, destination in [
+        (path, linked),
+        (linked, path),
+        (str(path), tmp_path / "elsewhere" / ".." / "docs.jsonl"),
+    ]:
+        with pytest.raises(ConfigurationError, match="are one place"):
+            copy(source, destination, filter="no_key == 1", on_conflict="replace")
+    assert path.read_bytes() == whole
+
+
 class Forgetful(SimpleVectorStore):
     def count(self, filter: Any = None) -> int:  # type: ignore[override]
         return min(super().count(filter), 39)

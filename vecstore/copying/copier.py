@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from inspect import signature
-from os import PathLike, fspath
+from os import PathLike
+from os.path import realpath
 from pathlib import Path
 from typing import Any, Literal
 
@@ -405,9 +406,16 @@ def _check_apart(source: Place, destination: Place) -> None:
     if source is destination or (
         isinstance(source, str | PathLike)
         and isinstance(destination, str | PathLike)
-        and fspath(source) == fspath(destination)
+        and _resolved(source) == _resolved(destination)
     ):
         raise ConfigurationError("source and destination are one place")
+
+
+def _resolved(place: str | PathLike[str]) -> str:
+    """An address as it is; of a file, its path, however it is written or linked to."""
+    if isinstance(place, str) and not _is_file(place):
+        return place
+    return realpath(place)
 
 
 def _check_vectors(source: VectorStore, target: VectorStore, any_metric: bool) -> None:

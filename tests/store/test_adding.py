@@ -731,3 +731,16 @@ def test_only_zeros_are_zero_and_only_infinities_infinite(number: float) -> None
     matrix[2, 0], matrix[3, 2] = np.inf, np.nan
     assert rows_of_zeros(matrix) == [1]
     assert rows_not_finite(matrix) == [2, 3]
+
+
+def test_closed_when_all_is_stored() -> None:
+    """Another thread may close the store while its last batch is written: nothing failed."""
+
+    class ClosedMeanwhile(MinimalStore):
+        def _add(self, batch: Any) -> Any:
+            written = super()._add(batch)
+            self._closed = True
+            return written
+
+    store = ClosedMeanwhile(dimension=2)
+    assert store.add([Document("a", id="a", embedding=[1, 0])]) == ["a"]

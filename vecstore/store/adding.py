@@ -31,6 +31,7 @@ from vecstore.store.backend import (
     SHOWN,
     Batch,
     Selection,
+    StoreHooks,
     duplicates_error,
     id_outside,
     listed,
@@ -95,6 +96,11 @@ class Adding:
         # Ids of documents that were left out when their vectors came.
         self._unembedded: set[str] = set()
         self._done = 0
+        # A store that does nothing there is not asked: it may be closed by then, with all stored.
+        self._frames = not (
+            getattr(store._begin_add, "__func__", None) is StoreHooks._begin_add
+            and getattr(store._finish_add, "__func__", None) is StoreHooks._finish_add
+        )
         self._begun = False
         self._awaited = current()
 
@@ -124,7 +130,7 @@ class Adding:
         return self._added_ids()
 
     def _begin(self, count: int) -> None:
-        if not self._begun:
+        if self._frames and not self._begun:
             self._begun = True
             self._store._ask("add", self._store._begin_add, count)
 

@@ -75,6 +75,7 @@ class StoreURL:
         port: Or None.
         path: With its leading slash; empty when there is none.
         query: The options behind ``?``.
+        common: Options of every store that :func:`open_store` was given.
 
     Example:
         >>> url = StoreURL.read("qdrant://localhost:6333/docs?metric=dot")
@@ -89,6 +90,7 @@ class StoreURL:
     port: int | None = None
     path: str = ""
     query: dict[str, str] = field(default_factory=dict)
+    common: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def read(cls, url: str) -> StoreURL:
@@ -223,7 +225,8 @@ class StoreURL:
         Args:
             known: The options of the store, each with what reads it from a text; None for one that
                 can only be given by keyword. ``embedder`` and what every store takes are no part
-                of it: ``open_store`` reads them.
+                of it: ``open_store`` reads them. A store that has to know one of these when it is
+                made names it here, such as ``"schema": None``.
             given: Options given by keyword.
 
         Raises:
@@ -237,7 +240,7 @@ class StoreURL:
                     f"{self.scheme} has no option {name!r}{_closest(name, by_keyword)}; by keyword "
                     f"it takes: {', '.join(by_keyword)}"
                 )
-        result: dict[str, Any] = {}
+        result = {name: value for name, value in self.common.items() if name in known}
         for name, text in self.query.items():
             read = known.get(name)
             if read is None:
@@ -346,7 +349,7 @@ def open_store(url: str, *, embedder: EmbedderInput | None = None, **options: An
     found = store_class(address.scheme)
     _check_common(common)
     try:
-        store = found.from_url(asked, embedder=embedder, **options)
+        store = found.from_url(replace(asked, common=common), embedder=embedder, **options)
     except VecstoreError:
         raise
     except Exception as error:

@@ -492,5 +492,5 @@ _URL_OPTIONS: dict[str, Any] = {
     **dict.fromkeys(("dimension", "shards", "replicas"), int),
     "timeout": float,
     "create": flag,
-    **dict.fromkeys(("token", "batching", "index_options", "search_options"), None),
+    **dict.fromkeys(("token", "batching", "index_options", "search_options", "schema"), None),
 }

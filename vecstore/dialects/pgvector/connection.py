@@ -514,8 +514,7 @@ URL_OPTIONS: Final[dict[str, Any]] = {
     "prepare_threshold": _threshold,
     "index": _index,
     "index_options": None,
-    "columns": None,
-    "batching": None,
+    **dict.fromkeys(("columns", "batching", "schema"), None),
 }
 
 

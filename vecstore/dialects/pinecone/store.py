@@ -142,7 +142,7 @@ class PineconeStore(CollectionStore):
             numbers={"retries": (retries, 0, 100), "parallel": (parallel, 1, _MOST_PARALLEL)},
         )
         super().__init__(embedder, metric=metric, dimension=dimension, batching=batching, **common)
-        self._dialect = Pinecone(layout="exact")
+        self._dialect = Pinecone(layout="exact", schema=self.schema)
         self._collection = name or index_host or str(getattr(given, "host", ""))
         self._namespace = namespace
         self._create = create
@@ -209,8 +209,6 @@ class PineconeStore(CollectionStore):
     # --- the hooks ---------------------------------------------------------------------------
 
     def _compile_filter(self, filter: Expression) -> Compiled:
-        if self._dialect.schema is not self.schema:  # which open_store sets afterwards
-            self._dialect = Pinecone(layout="exact", schema=self.schema)
         return record_filter(filter, lambda part: self._dialect.compile(part, limits=None))
 
     def _check_documents(self, documents: Sequence[Any]) -> None:
@@ -492,5 +490,5 @@ _URL_OPTIONS: dict[str, Any] = {
     **dict.fromkeys(("dimension", "retries", "parallel"), int),
     **dict.fromkeys(("timeout", "deadline"), float),
     **dict.fromkeys(("create", "wait_until_visible"), flag),
-    **dict.fromkeys(("api_key", "batching"), None),
+    **dict.fromkeys(("api_key", "batching", "schema"), None),
 }

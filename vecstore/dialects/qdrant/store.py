@@ -495,5 +495,5 @@ _URL_OPTIONS: dict[str, Any] = {
     **dict.fromkeys(("collection", "metric", "vector_name"), str),
     **dict.fromkeys(("dimension", "timeout", "grpc_port"), int),
     **dict.fromkeys(("create", "exact", "prefer_grpc", "round_floats"), flag),
-    **dict.fromkeys(("api_key", "batching", "layout", "datetimes", "indexes"), None),
+    **dict.fromkeys(("api_key", "batching", "layout", "datetimes", "indexes", "schema"), None),
 }

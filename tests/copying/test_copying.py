@@ -404,6 +404,9 @@ def test_a_hundred_thousand_from_qdrant_to_postgresql_killed_twice(
             )
     separator = "&" if "?" in postgres_dsn else "?"
     destination = f"{postgres_dsn}{separator}table=copied_{tmp_path.name.replace('-', '_')}"
+    # With an index its searches would be approximate.
+    exact: dict[str, Any] = {"index": None, "metric": "dot"}
+    open_store(destination, create=True, dimension=dimension, **exact).close()
     for after in (30_000, 70_000):
         # Local mode goes through all points for each page of a scan.
         killed(source, destination, after, 10_000)
@@ -411,7 +414,7 @@ def test_a_hundred_thousand_from_qdrant_to_postgresql_killed_twice(
     assert done.documents == count
     assert done.written + done.skipped == count
     assert done.skipped >= 70_000
-    with open_store(source) as given, open_store(destination, metric="dot") as target:
+    with open_store(source) as given, open_store(destination, **exact) as target:
         assert target.count() == count
         for start in range(0, count, 10_000):
             numbers = range(start, start + 10_000)

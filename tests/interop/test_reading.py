@@ -213,6 +213,26 @@ def test_what_has_no_meaning_here_is_refused_with_its_place(
     assert hint in str(caught.value.hint)
 
 
+@pytest.mark.parametrize("operator", ["$in", "$nin"])
+@pytest.mark.parametrize(
+    "within",
+    [
+        lambda inner: {"$not": inner},
+        lambda inner: {"$and": [{"b": 1}, {"$not": [{"c": 2}, {"$or": [inner, {"d": 3}]}]}]},
+    ],
+)
+def test_langchains_in_is_unknown_of_a_missing_value_under_not(
+    operator: str, within: Callable[[Any], Any]
+) -> None:
+    # Its PostgreSQL store writes IN of SQL for these, and a JSON path for every other operator.
+    opposite = {"$in": "$nin", "$nin": "$in"}[operator]
+    with pytest.raises(FilterTypeError, match="selects nothing there that has no 'a'") as caught:
+        from_langchain(within({"a": {operator: [1, 2]}}))
+    assert str(caught.value.hint).endswith(f"write {opposite}")
+    read = from_langchain({"$and": [{"$not": {"b": 1}}, {"a": {operator: [1, 2]}}]})
+    assert not read.matches({})
+
+
 def test_an_error_in_sql_points_at_its_place() -> None:
     with pytest.raises(FilterSyntaxError) as caught:
         from_sql("year >= 2020\n  AND title LIKE 'A%'")

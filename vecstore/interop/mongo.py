@@ -295,6 +295,18 @@ class LangChainDicts(Dicts):
             )
         return super().key(name, place, dots=dots)
 
+    def operator(self, key: Key, name: str, operand: Any, place: Place) -> Read:
+        # SQL's IN there, and so unknown of a missing value, NOT or no NOT; all else is false of it.
+        if self.comparisons.get(name) in MEMBERSHIPS and place.is_inside("$not"):
+            opposite = "$nin" if name == "$in" else "$in"
+            raise self.refused(
+                place,
+                f"{name} under $not selects nothing there that has no {brief(key.path[0])}, "
+                "and NOT of it would here",
+                f"leave out the $not, and write {opposite}",
+            )
+        return super().operator(key, name, operand, place)
+
     def other_joint(self, name: str, value: Any, place: Place) -> Read:
         if name != "$not":
             return super().other_joint(name, value, place)

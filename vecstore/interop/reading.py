@@ -58,6 +58,18 @@ class Place:
         """The place of an item in a list."""
         return Place(self, f"[{number}]")
 
+    def is_inside(self, name: str) -> bool:
+        """Whether a key of that name leads here.
+
+        Example:
+            >>> Place().step("$not").item(1).step("year").is_inside("$not")
+            True
+        """
+        own, place = Place().step(name).own, self
+        while place.outer is not None and place.own != own:
+            place = place.outer
+        return place.own == own
+
     def __str__(self) -> str:
         steps: list[str] = []
         place: Place | None = self

@@ -23,6 +23,7 @@ from vecstore import (
     F,
     SchemaMismatchError,
     SimpleVectorStore,
+    VecstoreError,
     copy,
     open_store,
 )
@@ -167,6 +168,20 @@ def test_a_file_is_not_copied_over_itself_under_another_name(tmp_path: Path) -> 
         with pytest.raises(ConfigurationError, match="are one place"):
             copy(source, destination, filter="no_key == 1", on_conflict="replace")
     assert path.read_bytes() == whole
+
+
+def test_a_source_that_is_missing_is_no_source_without_documents(tmp_path: Path) -> None:
+    backup = tmp_path / "backup.jsonl"
+    copy(filled(), backup)
+    whole = backup.read_bytes()
+    for address, error in [
+        (f"memory:{tmp_path}/typo.json", "there is no file"),
+        (f"qdrant:{tmp_path}/typo?collection=docs", "there is no folder"),
+    ]:
+        with pytest.raises(VecstoreError, match=error):
+            copy(address, backup, on_conflict="replace")
+    assert backup.read_bytes() == whole
+    assert [path.name for path in tmp_path.iterdir()] == ["backup.jsonl"]
 
 
 class Forgetful(SimpleVectorStore):

@@ -84,7 +84,7 @@ def copy(
     is deleted from the destination.
 
     Args:
-        source: A store, its address, or a file.
+        source: A store, its address, or a file. What is missing is not made.
         destination: A store, its address, or a file. A store opened here is made where it is
             missing, and takes metric and dimension of the source, unless its address says
             otherwise. A file that is whole is replaced only with ``on_conflict="replace"``.
@@ -123,7 +123,8 @@ def copy(
     wanted = read_filter(filter)
     _check_apart(source, destination)
     with ExitStack() as opened:
-        given = opened.enter_context(_opened(source, {}))
+        _check_there(source)
+        given = opened.enter_context(_opened(source, {"create": False}))
         wanted_there: dict[str, Any] = {"create": True}
         if isinstance(given, VectorStore):
             wanted_there |= {"metric": given.metric, "dimension": given.dimension}
@@ -409,6 +410,14 @@ def _check_apart(source: Place, destination: Place) -> None:
         and _resolved(source) == _resolved(destination)
     ):
         raise ConfigurationError("source and destination are one place")
+
+
+def _check_there(source: Place) -> None:
+    """A store in memory would begin anew, and a mistyped name be a copy of nothing."""
+    if isinstance(source, str) and not _is_file(source):
+        address = StoreURL.read(source)
+        if address.scheme == "memory" and (path := address.file()) and not Path(path).exists():
+            raise ConfigurationError(f"there is no file {path}")
 
 
 def _resolved(place: str | PathLike[str]) -> str:

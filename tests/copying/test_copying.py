@@ -274,6 +274,28 @@ def test_a_file_that_is_not_whole_is_gone_on_with(tmp_path: Path, name: str) -> 
     assert content(destination) == content(source)
 
 
+def test_what_is_left_of_a_whole_file_is_no_remainder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyarrow")
+
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    path = tmp_path / "docs.parquet"
+    with monkeypatch.context() as patched:
+        patched.setattr("vecstore.copying.files.shutil.rmtree", stop)
+        with pytest.raises(KeyboardInterrupt):
+            copy(filled(), path)
+    assert copy(path, SimpleVectorStore()).written == 40
+    changed = filled([one.replace(text="changed") for one in documents(10)])
+    assert copy(changed, path, on_conflict="replace").written == 10
+    read = SimpleVectorStore()
+    copy(path, read)
+    assert {one.text for one in read.scan()} == {"changed"}
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def write_lines(path: Path, rows: list[Any]) -> Path:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     return path

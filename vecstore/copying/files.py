@@ -142,12 +142,15 @@ class ParquetFile(DocumentFile):
         self._arrow: Any = pyarrow
         self._parquet: Any = pyarrow.parquet
         self._parts = 0
+        self._done = path.with_name(f"{path.name}.done")
 
     def count(self) -> int | None:
         with self._opened(self.path) as file:
             return int(file.metadata.num_rows)
 
     def begin(self) -> set[str]:
+        if self._done.exists():
+            shutil.rmtree(self._done)
         self.partial.mkdir(parents=True, exist_ok=True)
         ids: set[str] = set()
         for part in self._whole_parts():
@@ -173,8 +176,10 @@ class ParquetFile(DocumentFile):
                 writer.write_table(self._parquet.read_table(part))
         with whole.open("rb") as stream:
             os.fsync(stream.fileno())
-        os.replace(whole, self.path)
-        shutil.rmtree(self.partial)
+        # What is left of the folder, wherever this ends, is no remainder that a copy goes on with.
+        os.replace(self.partial, self._done)
+        os.replace(self._done / whole.name, self.path)
+        shutil.rmtree(self._done)
 
     def close(self) -> None:
         """Every part is whole already."""

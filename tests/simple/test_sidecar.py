@@ -123,6 +123,26 @@ def test_the_next_save_removes_the_last_sidecar(path: Path) -> None:
     assert everything(SimpleVectorStore().load(path)) == everything(filled(3))
 
 
+@pytest.mark.parametrize("moved", [True, False])
+def test_a_file_that_was_renamed_or_copied_keeps_its_vectors(path: Path, moved: bool) -> None:
+    former = filled(1)
+    former.save(path, sidecar=True)
+    kept = sidecar_at(path)
+    other = path.with_name("kb of last year.json")
+    if moved:
+        path.rename(other)
+    else:
+        other.write_bytes(path.read_bytes())
+    for mark in (2, 3):
+        filled(mark).save(path, sidecar=True)
+        assert everything(SimpleVectorStore().load(other)) == everything(former)
+    assert len(names(path.parent)) == 4
+    other.unlink()
+    filled(4).save(path, sidecar=True)
+    assert not kept.exists()
+    assert len(names(path.parent)) == 2
+
+
 def test_a_file_system_without_locks(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fcntl = pytest.importorskip("fcntl")
 

@@ -154,7 +154,7 @@ def named_in(path: str) -> str | None:
 
 
 def remove_unnamed(target: str, last: str | None = None) -> None:
-    """Remove sidecars beside a store file that it does not name and nobody is writing.
+    """Remove sidecars beside a store file that no file there names and nobody is writing.
 
     Args:
         target: The store file.
@@ -165,14 +165,34 @@ def remove_unnamed(target: str, last: str | None = None) -> None:
         return
     folder = os.path.dirname(target)
     pattern = re.compile(rf"{re.escape(short_name(target))}\.{_DIGITS}\.npy")
-    with suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name != named and pattern.fullmatch(entry.name):
-                with suppress(OSError, InUseElsewhere):
-                    if entry.name == last:
-                        os.unlink(entry.path)
-                    else:
-                        _remove_if_unnamed(entry.path, target)
+    with suppress(OSError):
+        with os.scandir(folder) as entries:
+            unnamed = {
+                entry.name: entry.path
+                for entry in entries
+                if entry.name != named and pattern.fullmatch(entry.name)
+            }
+        for name in unnamed.keys() - _named_by_copies(folder, target) if unnamed else ():
+            with suppress(OSError, InUseElsewhere):
+                if name == last:
+                    os.unlink(unnamed[name])
+                else:
+                    _remove_if_unnamed(unnamed[name], target)
+
+
+def _named_by_copies(folder: str, target: str) -> set[str]:
+    """The sidecars that files beside a store file name: its copies, or it under a former name."""
+    with os.scandir(folder) as entries:
+        # What is hidden is a lock, or on its way to be a store file.
+        others = [
+            entry.path
+            for entry in entries
+            if entry.name != os.path.basename(target)
+            and not entry.name.startswith(".")
+            and not entry.name.endswith(".npy")
+            and entry.is_file()
+        ]
+    return {name for name in map(named_in, others) if name}
 
 
 def _remove_if_unnamed(path: str, target: str) -> None:

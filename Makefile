@@ -13,6 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 BIN       := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 FOR_DEMO  := $(VENV)/.installed-for-demo
+ADAPTERS  := $(VENV)-adapters
 
 # Where interpreters are looked for. `make PYTHON=/path/to/python3 …` names one instead.
 PYENV      := $(wildcard $(HOME)/.pyenv/versions/*/bin/python3)
@@ -23,7 +24,7 @@ VERSION_OF := import ensurepip, sys, venv; sys.version_info < (3, 11) and sys.ex
 	sys.implementation.name == "cpython" or sys.exit(1); print("%d.%d" % sys.version_info[:2])
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-wide test-heavy test-all lint format types grammar docs bench fuzz clean
+.PHONY: help demo test test-wide test-adapters test-heavy test-all lint format types grammar docs bench fuzz clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -32,10 +33,16 @@ demo: $(FOR_DEMO) ## The main job on real input: index, search, filter, compare 
 	$(BIN)/vecstore demo $(ARGS)
 
 test: $(INSTALLED) ## Tests and doctests, without the long ones
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not heavy" --doctest-modules $(or $(ARGS),vecstore tests)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not heavy" --doctest-modules \
+	  --ignore vecstore/adapters $(or $(ARGS),vecstore tests)
 
 test-wide: $(INSTALLED) ## Every suite whole, on every engine, metric and option
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope -m wide $(or $(ARGS),tests)
+
+test-adapters: $(ADAPTERS)/.installed ## The adapters and importers, beside the frameworks themselves
+	$(ADAPTERS)/bin/python -m pytest -m "not heavy" --doctest-modules \
+	  -p no:langsmith_plugin -o asyncio_default_fixture_loop_scope=function \
+	  $(or $(ARGS),vecstore/adapters tests/adapters tests/interop)
 
 test-heavy: $(INSTALLED) ## All that `make test` leaves out; the long figures take hours
 	HYPOTHESIS_PROFILE=heavy $(BIN)/python -m pytest -m heavy --timeout 3600 $(or $(ARGS),tests)
@@ -110,4 +117,14 @@ $(INSTALLED): pyproject.toml | $(BIN)/python
 	@echo "Installing into $(VENV) (a minute or two the first time)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all]' --group dev
+	@touch $@
+
+# The frameworks bring plug-ins into every run of pytest, so they stand apart; what $(VENV) has is
+# read from there.
+$(ADAPTERS)/.installed: $(INSTALLED)
+	@echo "Installing the frameworks of the adapters into $(ADAPTERS) (two minutes the first time)"
+	@$(BIN)/python -m venv --without-pip $(ADAPTERS)
+	@$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > \
+	  "$$($(ADAPTERS)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/base.pth"
+	@$(ADAPTERS)/bin/python -m pip install --quiet --disable-pip-version-check --group frameworks
 	@touch $@

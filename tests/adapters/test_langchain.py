@@ -1,9 +1,7 @@
 """LangChain's own suite over each store, and what it does not ask for.
 
 Without langchain-core all of it is skipped, without langchain-tests the suite. That package brings
-plugins for pytest along, of which one wants an option:
-``pip install langchain-core langchain-tests``, then
-``pytest tests/adapters -o asyncio_default_fixture_loop_scope=function -p no:langsmith_plugin``.
+plug-ins for pytest along, and so has an environment of its own: ``make test-adapters``.
 """
 
 from __future__ import annotations

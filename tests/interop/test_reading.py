@@ -182,6 +182,7 @@ REFUSED: list[tuple[Importer, Any, str, str]] = [
     (from_qdrant, {"key": "a", "match": {"value": 1.5}}, "no floats", '"gte": 1.5'),
     (from_qdrant, {"must": [{"has_id": [1]}]}, "at must[0]:", "get(ids)"),
     (from_qdrant, {"must": [{"is_null": {"key": "a"}}]}, "'is_null' has no meaning", "is_empty"),
+    (from_qdrant, {"must": {"key": "a", "range": {"lt": None}}}, "a range has a bound", "gte"),
     (from_qdrant, {"must": [{"is_empty": {"key": "a[]"}}]}, "steps into a list", "brackets"),
     (from_qdrant, {"key": "a", "match": {"value": 1}, "range": {"gt": 1}}, "one condition", "must"),
     (from_qdrant, {"musst": []}, "unknown condition 'musst'", "did you mean must?"),
@@ -282,6 +283,7 @@ def test_the_other_words_of_postgresql_for_null() -> None:
         ("mysql", "/*!50000 b = 2 AND */ a = 1", "MySQL and MariaDB execute"),
         ("oracle", "a(+) = 1", "outer join"),
         ("postgres", "a < '2024-01-01 10:00:00.7'::timestamp(0)", "precision"),
+        ("postgres", "a = '2024-01-01 10:00+02'::timestamp", "without a zone"),
     ],
 )
 def test_what_a_database_would_not_ignore_is_not_ignored(

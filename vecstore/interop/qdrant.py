@@ -209,7 +209,10 @@ class Qdrant(Importer):
                 raise self.unknown(at, "bound", name, _RANGE, {})
             if bound is not None:
                 parts.append(self.compared(op, key, bound, at.step(name)))
-        return Branch(Op.AND, parts or [self.null(key, absent=False)])
+        if not parts:
+            # Of numbers it would hold, and of no text: a filter asks for no kind by itself.
+            raise self.refused(at, "a range has a bound", '{"gte": 2020}')
+        return Branch(Op.AND, parts)
 
     def _match(self, key: Key, value: Any, place: Place) -> Read:
         names = list(value) if isinstance(value, Mapping) else []

@@ -38,6 +38,7 @@ _MOMENTS: Final = {
         datetime.fromisoformat,
     ),
 }
+_WITHOUT_ZONE: Final = frozenset({"TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"})
 _TEXT = "filters compare whole values; keep what you look for under a key of its own"
 _ADVICE: Final = {
     **dict.fromkeys(("Like", "ILike", "RegexpLike", "RegexpILike", "SimilarTo", "Glob"), _TEXT),
@@ -240,11 +241,18 @@ class Sql(Importer):
                 )
             if read is not None:
                 try:
-                    return read(node.this.this)
+                    moment = read(node.this.this)
                 except ValueError:
                     raise self._refused(
                         node, f"{shown(node.this.this)} is no date or time", "write '2024-01-31'"
                     ) from None
+                if node.to.this.name in _WITHOUT_ZONE and getattr(moment, "tzinfo", None):
+                    raise self._refused(
+                        node,
+                        "a type without a zone drops this one in some databases, and not in others",
+                        "name a type with a zone (TIMESTAMPTZ), or leave the zone out",
+                    )
+                return moment
         return self._no(node)
 
     def _no(self, node: Any) -> Any:

@@ -388,3 +388,10 @@ class TestForks:
         thread.join()
         assert "StoreClosedError" in said
         assert store.count() == 0
+
+
+def test_memory_is_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigurationError, match='location=":memory:"'):
+        open_store("qdrant::memory:?collection=docs", dimension=2)
+    assert not list(tmp_path.iterdir())

@@ -204,6 +204,11 @@ class QdrantStore(CollectionStore):
             "timeout": timeout,
         }
         options = {name: value for name, value in address.items() if value is not None}
+        if path == ":memory:":
+            raise ConfigurationError(
+                'path names a folder; a collection in memory is location=":memory:", or '
+                '"qdrant:?collection=docs"'
+            )
         if path is not None and create is False and not os.path.isdir(path):
             raise SchemaMismatchError(
                 f"there is no folder {path}, and create=False is not to make it"

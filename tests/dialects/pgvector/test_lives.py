@@ -246,8 +246,6 @@ def _exits(pids: list[int]) -> list[int]:
     return [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids]
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
-@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_scan_is_not_taken_away_while_it_fetches(open_pg: Open, postgres_dsn: str) -> None:
     """Closing waits for rows that the server is about to give."""
     connections = open_pg(dimension=2, index=None)._connections
@@ -267,6 +265,8 @@ def test_a_scan_is_not_taken_away_while_it_fetches(open_pg: Open, postgres_dsn: 
     assert [row[1] for row in fetched] == [8]
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 class TestForks:
     @pytest.fixture
     def store(self, open_pg: Open) -> PgvectorStore:

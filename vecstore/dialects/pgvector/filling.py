@@ -9,7 +9,7 @@ put off, whatever became of the process that did it, and searches look at every 
 from __future__ import annotations
 
 from dataclasses import replace
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from vecstore.dialects.pgvector.schema import (
@@ -47,7 +47,8 @@ class Filling:
     def __init__(self) -> None:
         self.put_off = False
         self.has_rows = False
-        self._lock = Lock()
+        # Re-entrant, so that a thread that was broken off on its way out of it is not shut out.
+        self._lock = RLock()
         self._calls = self._large_calls = 0
 
     def begin(self, large: bool) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -23,6 +25,7 @@ from vecstore import (
     F,
     SchemaMismatchError,
     SimpleVectorStore,
+    StoreFileError,
     VecstoreError,
     copy,
     open_store,
@@ -361,6 +364,72 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     for options in ({"on_conflict": "merge"}, {"batch_size": 0}):
         with pytest.raises(ValueError):
             copy(filled(), store, **options)  # type: ignore[arg-type]
+
+
+def test_a_mark_of_the_byte_order_is_read_over(tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    file.write_text(json.dumps(row("a")) + "\n", "utf-8-sig")
+    assert copy(file, SimpleVectorStore()).written == 1
+
+
+def test_files_that_cannot_be_read_or_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "folder.jsonl").mkdir()
+    (tmp_path / "part.jsonl.partial").mkdir()
+    (tmp_path / "file").touch()
+
+    def refused(source: Any, target: Any, match: str) -> None:
+        with pytest.raises(StoreFileError, match=match) as caught:
+            copy(source, target, on_conflict="replace")
+        assert isinstance(caught.value.__cause__, OSError)
+
+    refused(tmp_path / "folder.jsonl", SimpleVectorStore(), "cannot be read: .* is a folder")
+    refused(filled(), tmp_path / "folder.jsonl", "cannot be written: .* is a folder")
+    refused(filled(), tmp_path / "part.jsonl", "partial' is a folder")
+    refused(filled(), tmp_path / "none" / "a.jsonl", "make the folder")
+    refused(filled(), tmp_path / "file" / "a.jsonl", "in the place of a folder")
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        refused(filled(), tmp_path / "a.jsonl", "the disk is full; make room and run the copy")
+    assert copy(filled(), tmp_path / "a.jsonl").documents == 40
+
+
+def test_a_broken_part_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    part = tmp_path / "a.parquet.partial" / "000000000.parquet"
+    part.parent.mkdir()
+    part.write_bytes(b"PAR1 nothing PAR1")
+    with pytest.raises(StoreFileError, match=r"000000000\.parquet.*delete it, and run") as caught:
+        copy(filled(), tmp_path / "a.parquet")
+    assert caught.value.__cause__ is not None
+    part.unlink()
+    assert copy(filled(), tmp_path / "a.parquet").written == 40
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_one_copy_at_a_time_writes_a_file(tmp_path: Path, name: str) -> None:
+    if name.endswith(".parquet"):
+        pytest.importorskip("pyarrow")
+    file = tmp_path / name
+    other = filled([one.replace(text="other") for one in documents()])
+    refused = []
+
+    def second(done: int, total: int | None) -> None:
+        with pytest.raises(StoreFileError, match="is being written by another copy"):
+            copy(other, file, on_conflict="replace")
+        refused.append(done)
+
+    assert copy(filled(), file, batch_size=20, progress=second).written == 40
+    assert refused == [20, 40]
+    destination = SimpleVectorStore()
+    copy(file, destination)
+    assert content(destination) == content(filled())
+    assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
 # --- a process that is killed -------------------------------------------------------------------

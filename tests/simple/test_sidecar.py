@@ -252,9 +252,14 @@ def test_what_is_wrong_is_said(path: Path) -> None:
     for mmap in (False, True):
         beside.unlink()
         refused("vectors belong to it and are missing", mmap=mmap)
-        for spoiled in (b"", b"nonsense", whole[:60], whole[:-4]):
+        for spoiled in (b"", b"nonsense", whole[:60], whole[:-4], whole + b"more"):
             beside.write_bytes(spoiled)
             refused("its vectors in .* cannot be read", mmap=mmap)
+        header = io.BytesIO()
+        fields = {"descr": "<f4", "fortran_order": False, "shape": (2**40, 2**20)}
+        np.lib.format.write_array_header_1_0(header, fields)
+        beside.write_bytes(header.getvalue())
+        refused("does not hold 50 vectors of 8 dimensions", mmap=mmap)
         np.save(beside, np.zeros((50, 9), np.float32))
         refused("does not hold 50 vectors of 8 dimensions", mmap=mmap)
         np.save(beside, np.zeros((50, 8), np.float64))

@@ -105,6 +105,7 @@ def copy(
         DocumentError: If the destination cannot hold a document as it is.
         DuplicateDocumentError: With ``on_conflict="error"``.
         ConfigurationError: If a place cannot be opened, or source and destination are one.
+        StoreFileError: If a file cannot be read or written, or another copy is writing it.
         BackendError: If one of the stores fails, or what was copied is not found at the end.
 
     Example:
@@ -233,26 +234,31 @@ class _Copy:
         self, target: DocumentFile, documents: Iterator[Document], batch_size: int
     ) -> Copied:
         """Write beside the file, and give it its name once it is whole."""
+        target.own()
+        try:
+            return self._to_own(target, documents, batch_size)
+        finally:
+            target.close()
+
+    def _to_own(
+        self, target: DocumentFile, documents: Iterator[Document], batch_size: int
+    ) -> Copied:
         if target.path.exists() and self._on_conflict != "replace":
             raise ConfigurationError(
                 f'{target.path} is there, and whole; on_conflict="replace" writes it anew'
             )
         done = target.begin()
         begun = len(done)
-        try:
-            for batch in batches(documents, batch_size):
-                distinct = self._distinct(batch)
-                skipped = done & {one.id for one in distinct}
-                new = [one for one in distinct if one.id not in skipped]
-                if new:
-                    target.add(new)
-                    done.update(one.id for one in new)
-                self._written += len(new)
-                self._skipped += len(batch) - len(new)
-                self._advance(distinct, skipped, len(batch))
-        except BaseException:
-            target.close()
-            raise
+        for batch in batches(documents, batch_size):
+            distinct = self._distinct(batch)
+            skipped = done & {one.id for one in distinct}
+            new = [one for one in distinct if one.id not in skipped]
+            if new:
+                target.add(new)
+                done.update(one.id for one in new)
+            self._written += len(new)
+            self._skipped += len(batch) - len(new)
+            self._advance(distinct, skipped, len(batch))
         target.finish()
         count = 0
         found: dict[str, Document] = {}

@@ -9,19 +9,28 @@ four columns, metadata as JSON text.
 
 from __future__ import annotations
 
+import codecs
+import errno
 import json
 import os
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from vecstore.document import Document
-from vecstore.errors import BackendNotInstalledError, ConfigurationError, DocumentError
+from vecstore.errors import (
+    BackendNotInstalledError,
+    ConfigurationError,
+    DocumentError,
+    StoreFileError,
+)
 from vecstore.filter.tree import Expression
 from vecstore.installing import install_line
+from vecstore.simple.locks import FileOwner
 
 SUFFIXES = (".jsonl", ".ndjson", ".parquet")
 _FIELDS = ("id", "text", "metadata", "embedding")
@@ -38,6 +47,7 @@ class DocumentFile(ABC):
     def __init__(self, path: Path) -> None:
         self.path = path
         self.partial = path.with_name(f"{path.name}.partial")
+        self._owner: FileOwner | None = None
 
     def scan(self, batch_size: int) -> Iterator[Document]:
         """The documents of the file.
@@ -51,27 +61,103 @@ class DocumentFile(ABC):
             if self.partial.exists():
                 fault += "; it is not whole yet: end the copy that writes it by running it again"
             raise ConfigurationError(fault)
-        return self._documents(self.path, batch_size)
+        return self._read(batch_size)
 
-    @abstractmethod
+    def _read(self, batch_size: int) -> Iterator[Document]:
+        with self._told("read"):
+            yield from self._documents(self.path, batch_size)
+
+    def own(self) -> None:
+        """Keep other copies from writing the file until it is closed.
+
+        Raises:
+            StoreFileError: If another copy is writing it, or nothing can be written there.
+        """
+        with self._told("written"):
+            if self.path.is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(self.path))
+            self._make_folder()
+        try:
+            self._owner = FileOwner(str(self.path))
+        except StoreFileError as error:
+            if isinstance(error.__cause__, OSError):
+                raise self._fault(error.__cause__, "written") from error.__cause__
+            raise StoreFileError(
+                f"{self.path} is being written by another copy; wait for its end, or name another "
+                "file"
+            ) from error
+
     def count(self) -> int | None:
         """How many documents there are in the file; None where that needs reading it."""
+        with self._told("read"):
+            return self._count()
 
-    @abstractmethod
     def begin(self) -> set[str]:
         """Open the file for writing; the ids that an interrupted copy has left in it."""
+        with self._told("written"):
+            return self._begin()
 
-    @abstractmethod
     def add(self, documents: Sequence[Document]) -> None:
         """Write documents that are not there yet, so that they outlive the end of the process."""
+        with self._told("written"):
+            self._add(documents)
 
-    @abstractmethod
     def finish(self) -> None:
         """Give the file its name."""
+        with self._told("written"):
+            self._finish()
+
+    def close(self) -> None:
+        """Leave what was written for another time, and the file to other copies."""
+        try:
+            with self._told("written"):
+                self._close()
+        finally:
+            if self._owner is not None:
+                self._owner.release()
+
+    @contextmanager
+    def _told(self, verb: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise self._fault(error, verb) from error
+
+    def _fault(self, error: OSError, verb: str) -> StoreFileError:
+        place = error.filename or str(self.path)
+        if isinstance(error, FileNotFoundError):
+            reason = f"there is no {os.path.dirname(place) or '.'!r}, or it went; make the folder"
+            if verb == "read":
+                reason = "it is gone; run the copy again when it is there"
+        elif isinstance(error, IsADirectoryError):
+            reason = f"{place!r} is a folder; move it away, or name another file"
+        elif isinstance(error, FileExistsError | NotADirectoryError):
+            reason = f"a file is in the place of a folder in {place!r}; move it, or name another"
+        elif isinstance(error, PermissionError):
+            reason = f"permission denied for {place!r}; change its permissions, or name another"
+        elif error.errno in (errno.ENOSPC, errno.EDQUOT):
+            reason = "the disk is full; make room and run the copy again, which goes on from there"
+        else:
+            reason = f"{error.strerror or error}; mend that, and run the copy again"
+        return StoreFileError(f"{self.path} cannot be {verb}: {reason}")
+
+    def _make_folder(self) -> None:
+        """Make the folder of the file, for kinds that do."""
 
     @abstractmethod
-    def close(self) -> None:
-        """Leave what was written for another time."""
+    def _count(self) -> int | None: ...
+
+    @abstractmethod
+    def _begin(self) -> set[str]: ...
+
+    @abstractmethod
+    def _add(self, documents: Sequence[Document]) -> None: ...
+
+    @abstractmethod
+    def _finish(self) -> None: ...
+
+    @abstractmethod
+    def _close(self) -> None: ...
 
     @abstractmethod
     def _documents(self, path: Path, batch_size: int) -> Iterator[Document]: ...
@@ -84,10 +170,10 @@ class JsonLinesFile(DocumentFile):
         super().__init__(path)
         self._stream: Any = None
 
-    def count(self) -> int | None:
+    def _count(self) -> int | None:
         return None
 
-    def begin(self) -> set[str]:
+    def _begin(self) -> set[str]:
         ids: set[str] = set()
         end = 0
         if self.partial.exists():
@@ -102,23 +188,25 @@ class JsonLinesFile(DocumentFile):
         self._stream.seek(end)
         return ids
 
-    def add(self, documents: Sequence[Document]) -> None:
+    def _add(self, documents: Sequence[Document]) -> None:
         for document in documents:
             self._stream.write(_line(document))
         self._stream.flush()
         os.fsync(self._stream.fileno())
 
-    def finish(self) -> None:
+    def _finish(self) -> None:
         self._stream.close()
         os.replace(self.partial, self.path)
 
-    def close(self) -> None:
+    def _close(self) -> None:
         if self._stream is not None:
             self._stream.close()
 
     def _documents(self, path: Path, batch_size: int) -> Iterator[Document]:
         with path.open("rb") as stream:
             for number, line in enumerate(stream, 1):
+                if number == 1:  # which some editors and spreadsheets write
+                    line = line.removeprefix(codecs.BOM_UTF8)
                 if line.strip():
                     yield _read_line(line, path, number)
 
@@ -144,21 +232,22 @@ class ParquetFile(DocumentFile):
         self._parts = 0
         self._done = path.with_name(f"{path.name}.done")
 
-    def count(self) -> int | None:
+    def _count(self) -> int | None:
         with self._opened(self.path) as file:
             return int(file.metadata.num_rows)
 
-    def begin(self) -> set[str]:
+    def _begin(self) -> set[str]:
         if self._done.exists():
             shutil.rmtree(self._done)
         self.partial.mkdir(parents=True, exist_ok=True)
         ids: set[str] = set()
         for part in self._whole_parts():
-            ids.update(self._parquet.read_table(part, columns=["id"])["id"].to_pylist())
+            with self._whole(part):
+                ids.update(self._parquet.read_table(part, columns=["id"])["id"].to_pylist())
             self._parts = int(part.stem) + 1
         return ids
 
-    def add(self, documents: Sequence[Document]) -> None:
+    def _add(self, documents: Sequence[Document]) -> None:
         part = self.partial / f"{self._parts:09}.parquet"
         unfinished = part.with_suffix(".unfinished")
         self._parquet.write_table(self._table(documents), unfinished)
@@ -167,13 +256,15 @@ class ParquetFile(DocumentFile):
         os.replace(unfinished, part)
         self._parts += 1
 
-    def finish(self) -> None:
+    def _finish(self) -> None:
         parts = self._whole_parts()
         whole = self.partial / "whole"
         schema = self._schema() if not parts else self._parquet.read_schema(parts[0])
         with self._parquet.ParquetWriter(whole, schema) as writer:
             for part in parts:
-                writer.write_table(self._parquet.read_table(part))
+                with self._whole(part):
+                    table = self._parquet.read_table(part)
+                writer.write_table(table)
         with whole.open("rb") as stream:
             os.fsync(stream.fileno())
         # What is left of the folder, wherever this ends, is no remainder that a copy goes on with.
@@ -181,8 +272,22 @@ class ParquetFile(DocumentFile):
         os.replace(self._done / whole.name, self.path)
         shutil.rmtree(self._done)
 
-    def close(self) -> None:
+    def _close(self) -> None:
         """Every part is whole already."""
+
+    def _make_folder(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+
+    @contextmanager
+    def _whole(self, part: Path) -> Iterator[None]:
+        """Say of a part that cannot be read what to do about it."""
+        try:
+            yield
+        except (OSError, KeyError, self._arrow.ArrowException) as error:
+            raise StoreFileError(
+                f"{part}, which an interrupted copy left, cannot be read ({error}); delete it, and "
+                "run the copy again, which writes what is missing"
+            ) from error
 
     def _whole_parts(self) -> list[Path]:
         return sorted(self.partial.glob("*.parquet"))
@@ -211,7 +316,7 @@ class ParquetFile(DocumentFile):
         try:
             return self._parquet.ParquetFile(path)
         except self._arrow.ArrowInvalid as error:
-            raise ConfigurationError(f"{path} is no Parquet file: {error}") from None
+            raise ConfigurationError(f"{path} is no Parquet file: {error}") from error
 
     def _documents(self, path: Path, batch_size: int) -> Iterator[Document]:
         with self._opened(path) as file:

@@ -105,8 +105,11 @@ def read_sidecar(folder: str, name: str, count: int, dimension: int, *, mapped: 
         )
     path = os.path.join(folder, name)
     try:
-        if mapped and count:  # of nothing, nothing can be mapped
-            vectors: NDArray[Any] = np.lib.format.open_memmap(path, mode="r")
+        fits = _fits(path, count, dimension)
+        if not fits:
+            vectors: NDArray[Any] = np.empty((0, 0), LITTLE_ENDIAN)
+        elif mapped and count:  # of nothing, nothing can be mapped
+            vectors = np.lib.format.open_memmap(path, mode="r")
         else:
             with open(path, "rb") as file:
                 vectors = np.lib.format.read_array(file, allow_pickle=False)
@@ -118,17 +121,38 @@ def read_sidecar(folder: str, name: str, count: int, dimension: int, *, mapped: 
         ) from None
     except (OSError, ValueError, EOFError) as error:
         raise StoreFileError(f"its vectors in {path!r} cannot be read: {error}") from None
-    if (
-        vectors.dtype != LITTLE_ENDIAN
-        or vectors.shape != (count, dimension)
-        or not vectors.flags.c_contiguous
-    ):
+    if not fits:
         raise StoreFileError(
             f"{path!r} does not hold {count:,} vectors of {dimension:,} dimensions in float32, "
             "as the store's file says"
         )
     matrix: Matrix = np.asarray(vectors).astype(np.float32, copy=False)
     return matrix
+
+
+def _fits(path: str, count: int, dimension: int) -> bool:
+    """Whether a sidecar says of itself what the JSON file says, before room is made for it.
+
+    Raises:
+        ValueError: If it is no such file, or is not as long as it says.
+    """
+    with open(path, "rb") as file:
+        version = np.lib.format.read_magic(file)
+        if version == (1, 0):
+            shape, by_column, dtype = np.lib.format.read_array_header_1_0(file)
+        elif version == (2, 0):
+            shape, by_column, dtype = np.lib.format.read_array_header_2_0(file)
+        else:
+            raise ValueError(f"its format is {version[0]}.{version[1]}")
+        if dtype.hasobject:
+            raise ValueError("it holds Python objects")
+        if dtype != LITTLE_ENDIAN or shape != (count, dimension) or by_column:
+            return False
+        excess = os.fstat(file.fileno()).st_size - file.tell() - 4 * count * dimension
+    if excess:
+        what = "come after its vectors" if excess > 0 else "of its vectors are missing"
+        raise ValueError(f"{abs(excess):,} bytes {what}")
+    return True
 
 
 def named_in(path: str) -> str | None:

@@ -290,7 +290,7 @@ class ParquetFile(DocumentFile):
             ) from error
 
     def _whole_parts(self) -> list[Path]:
-        return sorted(self.partial.glob("*.parquet"))
+        return sorted(part for part in self.partial.glob("*.parquet") if part.stem.isdecimal())
 
     def _schema(self) -> Any:
         arrow = self._arrow

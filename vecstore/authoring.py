@@ -48,7 +48,8 @@ __getattr__, __dir__, __all__ = door(
         "vecstore.store.backend": (
             "Batch Judge Place Selection changed duplicates_error id_outside id_parts"
         ),
-        "vecstore.store.base": "CommonOptions VectorStore",
+        "vecstore.store.base": "VectorStore",
+        "vecstore.store.options": "CommonOptions",
         "vecstore.store.capabilities": "Metric OnConflict StoreCapabilities",
         "vecstore.store.drivers": "Secrets misfit refused",
         "vecstore.store.foreign": "ForeignRecordWarning ForeignRecords fault_of",

@@ -67,7 +67,6 @@ from vecstore.store.backend import changed as changed
 from vecstore.store.backend import duplicates_error as duplicates_error
 from vecstore.store.backend import id_outside as id_outside
 from vecstore.store.backend import id_parts as id_parts
-from vecstore.store.base import CommonOptions as CommonOptions
 from vecstore.store.base import VectorStore as VectorStore
 from vecstore.store.capabilities import Metric as Metric
 from vecstore.store.capabilities import OnConflict as OnConflict
@@ -82,6 +81,7 @@ from vecstore.store.limits import LONGEST_IN_FLOAT16 as LONGEST_IN_FLOAT16
 from vecstore.store.limits import LONGEST_IN_FLOAT32 as LONGEST_IN_FLOAT32
 from vecstore.store.limits import SHORTEST_IN_FLOAT16 as SHORTEST_IN_FLOAT16
 from vecstore.store.limits import SHORTEST_IN_FLOAT32 as SHORTEST_IN_FLOAT32
+from vecstore.store.options import CommonOptions as CommonOptions
 from vecstore.store.ranking import filled as filled
 from vecstore.store.ranking import top_with_ties as top_with_ties
 from vecstore.store.url import StoreURL as StoreURL

@@ -108,6 +108,8 @@ def test_requests(make: Make) -> None:
     assert store.search(request) == store.search(vector=[1, 0], top_k=2, filter="n > 0")
     with pytest.raises(TypeError, match="carries everything"):
         store.search(request, top_k=3)
+    with pytest.raises(TypeError, match="carries everything"):
+        store.search(request, vector=np.array([1.0, 0.0]))
 
 
 def test_filters_select_the_same_documents_everywhere(make: Make) -> None:

@@ -38,7 +38,8 @@ from vecstore import (
     VectorStore,
     open_store,
 )
-from vecstore.store.residual import RESIDUAL_LIMIT, scores
+from vecstore.store.options import RESIDUAL_LIMIT
+from vecstore.store.residual import scores
 
 quiet = pytest.mark.filterwarnings("ignore::vecstore.ResidualWarning")
 

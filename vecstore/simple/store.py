@@ -29,9 +29,10 @@ from vecstore.simple.scoring import best, scores
 from vecstore.simple.sidecar import remove_unnamed, sidecar_of
 from vecstore.simple.table import Rows, Snapshot, Table
 from vecstore.store.backend import Batch, Judge, Selection, changed, id_outside
-from vecstore.store.base import CommonOptions, VectorStore
+from vecstore.store.base import VectorStore
 from vecstore.store.capabilities import Metric, StoreCapabilities
 from vecstore.store.operations import Call, CountCall, GetCall, SearchCall
+from vecstore.store.options import CommonOptions
 from vecstore.store.url import StoreURL, flag
 from vecstore.vectors import Matrix, Vector, first_zero
 

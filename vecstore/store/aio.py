@@ -18,7 +18,7 @@ from vecstore.cancelling import AwaitedCall, check_stop
 from vecstore.document import Document
 from vecstore.filter.tree import FilterInput
 from vecstore.spellings import NoOptions, unknown_keyword, unknown_method
-from vecstore.store.arguments import Residual, SearchRequest, read_evaluation, read_filter
+from vecstore.store.arguments import Residual, SearchRequest
 from vecstore.store.capabilities import OnConflict, OnError
 from vecstore.store.operations import (
     AddCall,
@@ -167,8 +167,9 @@ class AsyncVectorStore:
         """See :meth:`VectorStore.get`."""
         if unknown:
             raise unknown_keyword("get", unknown)
-        evaluation = read_evaluation(residual, residual_limit)
-        return await self._execute(GetCall.read(ids, filter, limit, include_embedding, evaluation))
+        return await self._execute(
+            GetCall.read(ids, filter, limit, include_embedding, residual, residual_limit)
+        )
 
     async def update_metadata(
         self,
@@ -184,8 +185,9 @@ class AsyncVectorStore:
         """See :meth:`VectorStore.update_metadata`."""
         if unknown:
             raise unknown_keyword("update_metadata", unknown)
-        evaluation = read_evaluation(residual, residual_limit)
-        return await self._execute(UpdateMetadataCall.read(ids, filter, set, unset, evaluation))
+        return await self._execute(
+            UpdateMetadataCall.read(ids, filter, set, unset, residual, residual_limit)
+        )
 
     async def delete(
         self,
@@ -199,8 +201,7 @@ class AsyncVectorStore:
         """See :meth:`VectorStore.delete`."""
         if unknown:
             raise unknown_keyword("delete", unknown)
-        evaluation = read_evaluation(residual, residual_limit)
-        return await self._execute(DeleteCall.read(ids, filter, evaluation))
+        return await self._execute(DeleteCall.read(ids, filter, residual, residual_limit))
 
     async def count(
         self,
@@ -213,8 +214,7 @@ class AsyncVectorStore:
         """See :meth:`VectorStore.count`."""
         if unknown:
             raise unknown_keyword("count", unknown)
-        evaluation = read_evaluation(residual, residual_limit)
-        return await self._execute(CountCall(filter=read_filter(filter), evaluation=evaluation))
+        return await self._execute(CountCall.read(filter, residual, residual_limit))
 
     async def explain(
         self, filter: FilterInput = None, **unknown: Unpack[NoOptions]
@@ -241,8 +241,7 @@ class AsyncVectorStore:
         """
         if unknown:
             raise unknown_keyword("scan", unknown)
-        evaluation = read_evaluation(residual, residual_limit)
-        call = ScanCall.read(filter, batch_size, include_embedding, evaluation)
+        call = ScanCall.read(filter, batch_size, include_embedding, residual, residual_limit)
         store = self._store._entered()
         return self._scanned(_Scan(lambda: store._execute(call)), call.batch_size)
 

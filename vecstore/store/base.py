@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from functools import partial
 from typing import (
     TYPE_CHECKING,
@@ -13,7 +12,6 @@ from typing import (
     NoReturn,
     Protocol,
     Self,
-    TypedDict,
     TypeVar,
     Unpack,
     cast,
@@ -43,7 +41,7 @@ from vecstore.filter.builder import Field
 from vecstore.filter.convert import Compiled, check_own_names
 from vecstore.filter.cost import AS_DECLARED, MaxCost, check_cost, read_max_cost
 from vecstore.filter.normalize import simplified
-from vecstore.filter.residual import PartialCompiled, split
+from vecstore.filter.residual import PartialCompiled
 from vecstore.filter.serial import without_origin
 from vecstore.filter.tautology import matches_everything
 from vecstore.filter.tree import Expression, FilterInput
@@ -52,7 +50,6 @@ from vecstore.store.arguments import (
     Evaluation,
     Residual,
     SearchRequest,
-    read_evaluation,
     read_filter,
 )
 from vecstore.store.backend import StoreHooks, id_parts
@@ -78,14 +75,16 @@ from vecstore.store.operations import (
     SearchManyCall,
     UpdateMetadataCall,
 )
-from vecstore.store.residual import (
+from vecstore.store.options import (
+    ASYNC_THREADS,
     RESIDUAL_LIMIT,
-    Evaluating,
-    Explanation,
     read_residual,
     read_residual_limit,
+    read_schema,
+    read_threads,
 )
-from vecstore.store.scope import Recent, Scope, ScopeInput, is_small
+from vecstore.store.residual import Explanation, answered_in_part, evaluated_again
+from vecstore.store.scope import Recent, Scope, ScopeInput, asked, constant, failed
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -96,25 +95,6 @@ if TYPE_CHECKING:
     from vecstore.vectors import LengthLimits, Matrix, Vector
 
 Result = TypeVar("Result")
-
-ASYNC_THREADS = 8
-
-_EVALUATE = (
-    'residual="evaluate", of this call or of the store, has vecstore evaluate what the engine '
-    "cannot answer, on the documents that the rest of the filter finds"
-)
-
-
-class CommonOptions(TypedDict, total=False):
-    """Options of every store that concern no backend; a store hands them on to this class."""
-
-    async_threads: int
-    observers: Iterable[Observer]
-    observe_content: bool
-    max_cost: int | None
-    schema: Schema | None
-    residual: Residual
-    residual_limit: int | None
 
 
 class Origin(Protocol):
@@ -506,8 +486,9 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         """
         if unknown:
             raise unknown_keyword("get", unknown)
-        evaluation = read_evaluation(residual, residual_limit)
-        return self._execute(GetCall.read(ids, filter, limit, include_embedding, evaluation))
+        return self._execute(
+            GetCall.read(ids, filter, limit, include_embedding, residual, residual_limit)
+        )
 
     def update_metadata(
         self,
@@ -542,8 +523,9 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         """
         if unknown:
             raise unknown_keyword("update_metadata", unknown)
-        evaluation = read_evaluation(residual, residual_limit)
-        return self._execute(UpdateMetadataCall.read(ids, filter, set, unset, evaluation))
+        return self._execute(
+            UpdateMetadataCall.read(ids, filter, set, unset, residual, residual_limit)
+        )
 
     def delete(
         self,
@@ -574,9 +556,7 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         """
         if unknown:
             raise unknown_keyword("delete", unknown)
-        return self._execute(
-            DeleteCall.read(ids, filter, read_evaluation(residual, residual_limit))
-        )
+        return self._execute(DeleteCall.read(ids, filter, residual, residual_limit))
 
     def count(
         self,
@@ -595,8 +575,7 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         """
         if unknown:
             raise unknown_keyword("count", unknown)
-        evaluation = read_evaluation(residual, residual_limit)
-        return self._execute(CountCall(filter=read_filter(filter), evaluation=evaluation))
+        return self._execute(CountCall.read(filter, residual, residual_limit))
 
     def explain(self, filter: FilterInput = None, **unknown: Unpack[NoOptions]) -> Explanation:
         """Who would answer what of a filter, and how many documents vecstore would look at.
@@ -637,8 +616,9 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         """
         if unknown:
             raise unknown_keyword("scan", unknown)
-        evaluation = read_evaluation(residual, residual_limit)
-        return self._execute(ScanCall.read(filter, batch_size, include_embedding, evaluation))
+        return self._execute(
+            ScanCall.read(filter, batch_size, include_embedding, residual, residual_limit)
+        )
 
     def clear(self) -> None:
         """Delete every document."""
@@ -753,7 +733,7 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         """Whether the filter can match at all, and what it becomes (None: no filter).
 
         A scope is joined to the filter as a tree, so that no way of writing one leads outside.
-        With ``evaluation`` a filter that is answered in part may become an :class:`Evaluating`.
+        With ``evaluation`` one that is answered in part may become an ``Evaluating`` instead.
         """
         given = filter
         if filter is None and within is None:
@@ -774,69 +754,22 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         if isinstance(simple, bool):
             return simple, None
         if self._parted is not None and evaluation is not None:
-            parted = self._parted_before(operation, filter, evaluation)
-            if parted is not None:
-                return True, parted
+            again = evaluated_again(self, operation, filter, evaluation)
+            if again is not None:
+                return True, again
         try:
             compiled = self._ask(operation, self._compile_filter, filter)
         except UnsupportedFilterError as error:
             if evaluation is None or given is None:
                 raise
-            if (evaluation.mode or self.residual) == "refuse":
-                error.add_note(_EVALUATE)
-                raise
             around = None if within is None else within.filter
-            compiled = self._partly(operation, given, around, error)
-            if isinstance(compiled, PartialCompiled):
-                if is_small(filter):
-                    self._parted = self._parted or Recent()
-                    self._parted.put(filter, compiled)
-                return True, self._evaluating(operation, compiled, evaluation)
+            compiled = answered_in_part(self, operation, filter, evaluation, given, around, error)
         if isinstance(compiled, Compiled):
             if compiled.matches_nothing:
                 return False, None
             if compiled.matches_all:
                 return True, None
         return True, compiled
-
-    def _parted_before(
-        self, operation: str, filter: Expression, evaluation: Evaluation
-    ) -> Evaluating | None:
-        """A filter that was taken apart lately, when it is to be evaluated once more."""
-        assert self._parted is not None
-        parted = self._parted.get(filter)
-        if parted is None or (evaluation.mode or self.residual) == "refuse":
-            return None
-        if parted.asked is not None:
-            # Made anew: it may hang on what the store has learnt of its table meanwhile.
-            try:
-                wider = self._ask(operation, self._compile_filter, parted.asked)
-            except UnsupportedFilterError:
-                return None
-            if isinstance(wider, Compiled) and wider.matches_nothing:
-                return None
-            parted = replace(parted, wider=wider)
-        return self._evaluating(operation, parted, evaluation)
-
-    def _evaluating(
-        self, operation: str, partial: PartialCompiled, evaluation: Evaluation
-    ) -> Evaluating:
-        limit = self.residual_limit if evaluation.limit is None else evaluation.limit
-        return Evaluating(self, operation, partial, limit)
-
-    def _partly(
-        self,
-        operation: str,
-        filter: Expression,
-        within: Expression | None,
-        error: UnsupportedFilterError,
-    ) -> Any:
-        """What becomes of a filter that the engine refuses whole; ``within`` it gets as it is."""
-
-        def to_query(part: Expression) -> Any:
-            return self._ask(operation, self._compile_filter, part)
-
-        return split(filter, error, to_query, self.name, within=within)
 
     def _matches_all(self, filter: Expression | None, operation: str = "scoped") -> bool:
         """Whether every document matches, as far as the backend can tell without looking."""
@@ -936,13 +869,13 @@ class ScopedStore(VectorStore):
         self._scope: Callable[[], Scope]
         # A field is callable as well, only to say that it is none.
         if callable(scope) and not isinstance(scope, Field):
-            self._scope = self._checked(_asked(scope), telling=False)
+            self._scope = self._checked(asked(scope), telling=False)
         else:
             filter = read_filter(cast(FilterInput, scope))
             if filter is None:
                 raise TypeError("a scope is a filter: scoped(F.tenant == 'a')")
             # It says the same at every call, so that once is enough.
-            self._scope = _constant(self._checked(_constant(filter), telling=True)())
+            self._scope = constant(self._checked(constant(filter), telling=True)())
 
     # --- what the store behind says ----------------------------------------------------------
 
@@ -1076,9 +1009,9 @@ class ScopedStore(VectorStore):
         view._closed = False
         view._entered_from = self
         try:
-            view._scope = _constant(self._scope())
+            view._scope = constant(self._scope())
         except ScopeError as error:
-            view._scope = _failed(error)
+            view._scope = failed(error)
         return view
 
     # --- life --------------------------------------------------------------------------------
@@ -1103,80 +1036,3 @@ class ScopedStore(VectorStore):
     def __repr__(self) -> str:
         state = " (closed)" if self._closed else ""
         return f"<ScopedStore of {self._parent!r}{state}>"
-
-
-def _constant(value: Result) -> Callable[[], Result]:
-    return lambda: value
-
-
-def _failed(error: ScopeError) -> Callable[[], Scope]:
-    def scope() -> NoReturn:
-        raise error
-
-    return scope
-
-
-def _asked(function: Callable[[], Any]) -> Callable[[], Expression]:
-    """What a function of the caller's says at this moment, as a filter or as an error."""
-
-    def scope() -> Expression:
-        try:
-            answer = function()
-        except Exception as error:
-            raise ScopeError(
-                f"the function of this scope failed with {type(error).__name__}; its own error is "
-                "the cause of this one; nothing was read or written"
-            ) from error
-        if isinstance(answer, Coroutine):
-            answer.close()
-            raise ScopeError(
-                "the function of this scope is asynchronous; let it return the filter itself, "
-                "from a context variable for example"
-            )
-        try:
-            filter = read_filter(answer)
-        except (TypeError, FilterError):
-            filter = None
-        if filter is None:
-            raise ScopeError(
-                f"the function of this scope returned {_kind(answer)}; it has to return a filter; "
-                "nothing was read or written"
-            )
-        return filter
-
-    return scope
-
-
-def _kind(answer: object) -> str:
-    if isinstance(answer, str):
-        return "a text that is no filter"
-    return "None" if answer is None else f"a {type(answer).__name__}"
-
-
-def read_threads(value: int) -> int:
-    """The option ``async_threads``.
-
-    Raises:
-        ConfigurationError: If it is no whole number from 1 on.
-    """
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ConfigurationError(f"async_threads is a whole number from 1 on, not {value!r}")
-    return value
-
-
-def read_schema(value: Any) -> Schema | None:
-    """The option ``schema``.
-
-    Raises:
-        ConfigurationError: If it is none.
-    """
-    if value is None:
-        return None
-    from vecstore.schema import Schema
-
-    if not isinstance(value, Schema):
-        remedy = "write schema=Schema({'year': int})"
-        if isinstance(value, str):
-            remedy += "; the schema of a PostgreSQL table is namespace=..."
-        raise ConfigurationError(f"schema is a Schema, not a {type(value).__name__}; {remedy}")
-    return value

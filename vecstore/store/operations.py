@@ -26,6 +26,7 @@ from vecstore.store.arguments import (
     Residual,
     SearchRequest,
     read_count,
+    read_evaluation,
     read_filter,
     read_flag,
     read_ids,
@@ -162,10 +163,10 @@ class SearchCall(Call[list[Document]]):
         residual_limit: int | None,
     ) -> SearchCall:
         """Check the arguments."""
-        rest = (vector, top_k, threshold, filter, include_embedding, offset)
+        rest = (top_k, threshold, filter, include_embedding, offset, residual, residual_limit)
         if not isinstance(query, SearchRequest):
-            query = SearchRequest(query, *rest, residual, residual_limit)
-        elif (*rest, residual, residual_limit) != (None, 4, None, None, False, 0, None, None):
+            query = SearchRequest(query, vector, *rest)
+        elif vector is not None or rest != (4, None, None, False, 0, None, None):
             raise TypeError("a SearchRequest carries everything; put the rest into it as well")
         return cls(request=query, evaluation=_evaluation(query))
 
@@ -361,7 +362,8 @@ class GetCall(Call[list[Document]]):
         filter: FilterInput,
         limit: int | None,
         include_embedding: bool,
-        evaluation: Evaluation = AS_THE_STORE,
+        residual: Residual | None = None,
+        residual_limit: int | None = None,
     ) -> GetCall:
         """Check the arguments."""
         return cls(
@@ -369,7 +371,7 @@ class GetCall(Call[list[Document]]):
             filter=read_filter(filter),
             limit=None if limit is None else read_count("limit", limit),
             include_embedding=read_flag("include_embedding", include_embedding),
-            evaluation=evaluation,
+            evaluation=read_evaluation(residual, residual_limit),
         )
 
     def run(self, store: VectorStore) -> list[Document]:
@@ -422,7 +424,8 @@ class UpdateMetadataCall(Call[int]):
         filter: FilterInput,
         set: Mapping[str, Any],
         unset: Iterable[str],
-        evaluation: Evaluation = AS_THE_STORE,
+        residual: Residual | None = None,
+        residual_limit: int | None = None,
     ) -> UpdateMetadataCall:
         """Check the arguments."""
         if ids is None and filter is None:
@@ -446,7 +449,7 @@ class UpdateMetadataCall(Call[int]):
             filter=read_filter(filter),
             set=values,
             unset=removed,
-            evaluation=evaluation,
+            evaluation=read_evaluation(residual, residual_limit),
         )
 
     def run(self, store: VectorStore) -> int:
@@ -527,7 +530,8 @@ class DeleteCall(Call[int]):
         cls,
         ids: Iterable[str] | None,
         filter: FilterInput,
-        evaluation: Evaluation = AS_THE_STORE,
+        residual: Residual | None = None,
+        residual_limit: int | None = None,
     ) -> DeleteCall:
         """Check the arguments.
 
@@ -541,7 +545,11 @@ class DeleteCall(Call[int]):
         expression = read_filter(filter)
         if ids is None and expression is not None and matches_everything(simplified(expression)):
             raise ValueError(f"this filter matches every document; {_CLEAR}")
-        return cls(ids=read_ids(ids, "delete"), filter=expression, evaluation=evaluation)
+        return cls(
+            ids=read_ids(ids, "delete"),
+            filter=expression,
+            evaluation=read_evaluation(residual, residual_limit),
+        )
 
     def run(self, store: VectorStore) -> int:
         matches, filter = store._compiled(self.operation, self.filter, self.within, self.evaluation)
@@ -570,6 +578,13 @@ class CountCall(Call[int]):
 
     operation: ClassVar[str] = "count"
     filter: Expression | None = None
+
+    @classmethod
+    def read(
+        cls, filter: FilterInput, residual: Residual | None, residual_limit: int | None
+    ) -> CountCall:
+        """Check the arguments."""
+        return cls(filter=read_filter(filter), evaluation=read_evaluation(residual, residual_limit))
 
     def run(self, store: VectorStore) -> int:
         matches, filter = store._compiled(self.operation, self.filter, self.within, self.evaluation)
@@ -628,7 +643,8 @@ class ScanCall(Call[Iterator[Document]]):
         filter: FilterInput,
         batch_size: int,
         include_embedding: bool,
-        evaluation: Evaluation = AS_THE_STORE,
+        residual: Residual | None = None,
+        residual_limit: int | None = None,
     ) -> ScanCall:
         """Check the arguments."""
         size = read_count("batch_size", batch_size)
@@ -638,7 +654,7 @@ class ScanCall(Call[Iterator[Document]]):
             filter=read_filter(filter),
             batch_size=size,
             include_embedding=read_flag("include_embedding", include_embedding),
-            evaluation=evaluation,
+            evaluation=read_evaluation(residual, residual_limit),
         )
 
     def run(self, store: VectorStore) -> Iterator[Document]:

@@ -11,29 +11,27 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from vecstore.cancelling import check_stop
 from vecstore.document import Document, stored_document
-from vecstore.errors import ConfigurationError, FilterLimitError, VecstoreError
+from vecstore.errors import FilterLimitError, UnsupportedFilterError, VecstoreError
 from vecstore.filter.convert import Compiled
-from vecstore.filter.residual import PartialCompiled, clause_text
+from vecstore.filter.residual import PartialCompiled, clause_text, split
 from vecstore.filter.tree import LOGICAL, Expression
 from vecstore.store.adding import level_of_the_caller
-from vecstore.store.arguments import MAX_COUNT, Residual, residual_fault
+from vecstore.store.arguments import MAX_COUNT, Evaluation
 from vecstore.store.backend import Selection
 from vecstore.store.capabilities import Metric
 from vecstore.store.observing import note
 from vecstore.store.ranking import lowest_score, rank, ranked
+from vecstore.store.scope import Recent, is_small
 
 if TYPE_CHECKING:
     from vecstore.store.base import VectorStore
     from vecstore.vectors import Matrix, Vector
-
-RESIDUAL_LIMIT: Final = 10_000
-"""How many documents a call looks at where the store does not say."""
 
 _READ_AT_ONCE: Final = 256
 _SHAPES: Final = 64
@@ -49,30 +47,78 @@ class ResidualWarning(UserWarning):
     """
 
 
-def read_residual(value: Any) -> Residual:
-    """The option ``residual``.
+_EVALUATE = (
+    'residual="evaluate", of this call or of the store, has vecstore evaluate what the engine '
+    "cannot answer, on the documents that the rest of the filter finds"
+)
+
+
+def answered_in_part(
+    store: VectorStore,
+    operation: str,
+    filter: Expression,
+    evaluation: Evaluation,
+    given: Expression,
+    within: Expression | None,
+    error: UnsupportedFilterError,
+) -> Any:
+    """What becomes of a filter that the engine refuses whole.
+
+    Args:
+        store: The store that has the engine.
+        operation: What was asked of it.
+        filter: The filter, inside its scope.
+        evaluation: What the call says of it.
+        given: The filter alone.
+        within: The scope, which the engine gets as it is; None for none.
+        error: What the engine refused the filter with.
+
+    Returns:
+        An :class:`Evaluating`; or what the hooks get, where the engine answers the whole after all.
 
     Raises:
-        ConfigurationError: If it is neither ``"refuse"`` nor ``"evaluate"``.
+        UnsupportedFilterError: If filters are refused, or this one cannot be evaluated either.
     """
-    if not isinstance(value, str) or value not in ("refuse", "evaluate"):
-        raise ConfigurationError(residual_fault(value))
-    return value  # type: ignore[return-value]
+    if (evaluation.mode or store.residual) == "refuse":
+        error.add_note(_EVALUATE)
+        raise error
+
+    def to_query(part: Expression) -> Any:
+        return store._ask(operation, store._compile_filter, part)
+
+    compiled = split(given, error, to_query, store.name, within=within)
+    if not isinstance(compiled, PartialCompiled):
+        return compiled
+    if is_small(filter):
+        store._parted = store._parted or Recent()
+        store._parted.put(filter, compiled)
+    return _evaluating(store, operation, compiled, evaluation)
 
 
-def read_residual_limit(value: Any) -> int | None:
-    """The option ``residual_limit``.
-
-    Raises:
-        ConfigurationError: If it is neither a whole number from 1 on nor None.
-    """
-    if value is None:
+def evaluated_again(
+    store: VectorStore, operation: str, filter: Expression, evaluation: Evaluation
+) -> Evaluating | None:
+    """A filter that was taken apart lately, when it is to be evaluated once more."""
+    partial = None if store._parted is None else store._parted.get(filter)
+    if partial is None or (evaluation.mode or store.residual) == "refuse":
         return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ConfigurationError(
-            f"residual_limit is a whole number from 1 on, or None for no limit, not {value!r}"
-        )
-    return value
+    if partial.asked is not None:
+        # Made anew: it may hang on what the store has learnt of its table meanwhile.
+        try:
+            wider = store._ask(operation, store._compile_filter, partial.asked)
+        except UnsupportedFilterError:
+            return None
+        if isinstance(wider, Compiled) and wider.matches_nothing:
+            return None
+        partial = replace(partial, wider=wider)
+    return _evaluating(store, operation, partial, evaluation)
+
+
+def _evaluating(
+    store: VectorStore, operation: str, partial: PartialCompiled, evaluation: Evaluation
+) -> Evaluating:
+    limit = store.residual_limit if evaluation.limit is None else evaluation.limit
+    return Evaluating(store, operation, partial, limit)
 
 
 class Evaluating:

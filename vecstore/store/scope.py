@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, Generic, TypeVar
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from typing import Any, Final, Generic, NoReturn, TypeVar
 
 from vecstore.document import shown_id
-from vecstore.errors import ScopeError
+from vecstore.errors import FilterError, ScopeError
 from vecstore.filter.evaluate import matcher_of_every_element, read_path
 from vecstore.filter.normalize import fold_empty_list, simplified, simplify
 from vecstore.filter.text import key_text
 from vecstore.filter.tree import MEMBERSHIPS, Expression, FilterInput, Op
+from vecstore.store.arguments import read_filter
 
 ScopeInput = FilterInput | Callable[[], FilterInput]
 """A filter, or a function that returns one."""
@@ -159,6 +160,60 @@ class Scope:
         # atom that will hold is as good as TRUE, one that will not as FALSE.
         condition = simplify(self._simple, decided)
         return True if condition == self._simple else condition
+
+
+def constant(value: Made) -> Callable[[], Made]:
+    """A function that returns this at each call."""
+    return lambda: value
+
+
+def failed(error: ScopeError) -> Callable[[], Scope]:
+    """The scope of a function that has failed: every call in it fails the same."""
+
+    def scope() -> NoReturn:
+        raise error
+
+    return scope
+
+
+def asked(function: Callable[[], Any]) -> Callable[[], Expression]:
+    """What a function of the caller's says at each call.
+
+    What is returned raises ScopeError for whatever is no filter.
+    """
+
+    def scope() -> Expression:
+        try:
+            answer = function()
+        except Exception as error:
+            raise ScopeError(
+                f"the function of this scope failed with {type(error).__name__}; its own error is "
+                "the cause of this one; nothing was read or written"
+            ) from error
+        if isinstance(answer, Coroutine):
+            answer.close()
+            raise ScopeError(
+                "the function of this scope is asynchronous; let it return the filter itself, "
+                "from a context variable for example"
+            )
+        try:
+            filter = read_filter(answer)
+        except (TypeError, FilterError):
+            filter = None
+        if filter is None:
+            raise ScopeError(
+                f"the function of this scope returned {_kind(answer)}; it has to return a filter; "
+                "nothing was read or written"
+            )
+        return filter
+
+    return scope
+
+
+def _kind(answer: object) -> str:
+    if isinstance(answer, str):
+        return "a text that is no filter"
+    return "None" if answer is None else f"a {type(answer).__name__}"
 
 
 def leaves_scope() -> ScopeError:

@@ -24,9 +24,15 @@ from vecstore.errors import (
 from vecstore.filter.cost import read_max_cost
 from vecstore.installing import install_line
 from vecstore.plugins import PlugIns
-from vecstore.store.base import VectorStore, read_schema, read_threads
+from vecstore.store.base import VectorStore
 from vecstore.store.observing import read_observers
-from vecstore.store.residual import read_residual, read_residual_limit
+from vecstore.store.options import (
+    COMMON_OPTIONS,
+    read_residual,
+    read_residual_limit,
+    read_schema,
+    read_threads,
+)
 
 ENTRY_POINT_GROUP = "vecstore.stores"
 
@@ -305,19 +311,8 @@ def _host(netloc: str, hostname: str | None) -> str:
     return unquote(netloc.rpartition("@")[2].partition(":")[0])
 
 
-COMMON_OPTIONS = (
-    "async_threads",
-    "observers",
-    "observe_content",
-    "max_cost",
-    "schema",
-    "residual",
-    "residual_limit",
-)
-"""Options of every store that are given by keyword, whatever the scheme."""
-
 _IN_ADDRESSES: Mapping[str, OptionReader] = {"residual": str, "residual_limit": int}
-"""Those of them that may also stand behind the ``?``, each with what reads it from a text."""
+"""Options of every store that may stand behind the ``?``, each with what reads it from a text."""
 
 _EVERY_STORE = ("embedder", *COMMON_OPTIONS)
 

@@ -38,11 +38,11 @@ from vecstore.errors import ConfigurationError, DocumentError
 from vecstore.filter.convert import Compiled
 from vecstore.filter.tree import Expression
 from vecstore.store.backend import Batch, Judge, Place, Selection, changed
-from vecstore.store.base import CommonOptions
 from vecstore.store.capabilities import Metric, StoreCapabilities
 from vecstore.store.collection import BATCH, CollectionStore
 from vecstore.store.foreign import ForeignRecords
 from vecstore.store.limits import LONGEST_IN_FLOAT32, SHORTEST_IN_FLOAT32, RecordLimits
+from vecstore.store.options import CommonOptions
 from vecstore.store.ranking import filled, top_with_ties
 from vecstore.store.url import StoreURL, flag
 

@@ -57,7 +57,7 @@ from vecstore.store.backend import (
     duplicates_error,
     id_outside,
 )
-from vecstore.store.base import CommonOptions, VectorStore, read_schema
+from vecstore.store.base import VectorStore
 from vecstore.store.capabilities import Metric, StoreCapabilities
 from vecstore.store.foreign import ForeignRecords
 from vecstore.store.limits import (
@@ -66,6 +66,7 @@ from vecstore.store.limits import (
     SHORTEST_IN_FLOAT16,
     SHORTEST_IN_FLOAT32,
 )
+from vecstore.store.options import CommonOptions, read_schema
 from vecstore.store.ranking import filled
 from vecstore.store.url import StoreURL
 

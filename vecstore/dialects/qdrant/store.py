@@ -37,11 +37,11 @@ from vecstore.errors import BackendError, ConfigurationError, SchemaMismatchErro
 from vecstore.filter.convert import Compiled
 from vecstore.filter.tree import LOGICAL, Expression
 from vecstore.store.backend import Batch, Judge, Selection, id_outside
-from vecstore.store.base import CommonOptions
 from vecstore.store.capabilities import Metric, StoreCapabilities
 from vecstore.store.collection import BATCH, CollectionStore
 from vecstore.store.foreign import ForeignRecords
 from vecstore.store.limits import LONGEST_IN_FLOAT32, SHORTEST_IN_FLOAT32
+from vecstore.store.options import CommonOptions
 from vecstore.store.ranking import filled, top_with_ties
 from vecstore.store.url import StoreURL, flag
 

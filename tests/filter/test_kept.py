@@ -22,6 +22,7 @@ from vecstore import (
     FilterLimitError,
     Limits,
     Op,
+    Schema,
     UnsupportedFilterError,
     compile_filter,
     parse,
@@ -180,6 +181,17 @@ def test_by_name_the_dialect_is_one_object(monkeypatch: pytest.MonkeyPatch) -> N
     assert times.count == 2
 
 
+def test_told_of_a_schema_the_dialect_is_one_object(monkeypatch: pytest.MonkeyPatch) -> None:
+    schema = Schema({"a": int})
+    for dialect in ("qdrant", Qdrant()):
+        times = Times(monkeypatch, Qdrant, "convert")
+        tree = F.a == 1
+        for _ in range(5):
+            compile_filter(tree, dialect, schema=schema)
+        assert times.count == 2
+        monkeypatch.undo()
+
+
 def test_equal_trees_keep_their_own_literals() -> None:
     for first, second in ((1, 1.0), (1.0, 1), (0, -0.0)):
         trees = [F.a == first, F.a == second]
@@ -261,14 +273,11 @@ class Mutable:
     """An object of another library."""
 
 
-@dataclass
-class Loose(Dialect[Any]):
-    """A dialect whose options may change, and whose queries hold what may."""
+class Words(Dialect[Any]):
+    """Answers with the key and an option."""
 
-    name: ClassVar[str] = "loose"
     capabilities: ClassVar[Any] = Capabilities()
-    suffix: str = ""
-    made: Any = field(default=None, hash=False)
+    suffix: str
 
     def all_of(self, parts: list[Any]) -> Any:
         return parts
@@ -277,20 +286,47 @@ class Loose(Dialect[Any]):
         return parts
 
     def member(self, atom: Expression) -> Any:
-        return self.made if self.made is not None else f"{atom.key}{self.suffix}"
-
-    def null(self, atom: Expression) -> Any:
         return f"{atom.key}{self.suffix}"
+
+    null = member
 
     def nothing(self) -> Compiled:
         return Compiled(self.name, "-", matches_nothing=True)
 
 
+@dataclass
+class Loose(Words):
+    """Its options may change."""
+
+    name: ClassVar[str] = "loose"
+    suffix: str = ""
+    schema: Schema | None = None
+
+
 def test_nothing_is_kept_for_a_dialect_that_may_change() -> None:
-    dialect, tree = Loose(), F.a == 1
+    dialect, tree, schema = Loose(), F.a == 1, Schema({"a": int})
     for suffix in ("", "1", "2", "3"):
         dialect.suffix = suffix
         assert dialect.compile(tree).query == f"a{suffix}"
+        assert compile_filter(tree, dialect, schema=schema).query == f"a{suffix}"
+
+
+@dataclass(frozen=True)
+class Alike(Words):
+    """Any two of these are equal, whatever they are made with."""
+
+    name: ClassVar[str] = "alike"
+    suffix: str = field(default="", compare=False)
+    schema: Schema | None = None
+
+
+def test_no_equal_dialect_answers_for_one_that_is_told_of_a_schema() -> None:
+    dialects, tree, schema = [Alike("1"), Alike("2")], F.a == 1, Schema({"a": int})
+    assert dialects[0] == dialects[1]
+    for _ in range(4):
+        for dialect in dialects:
+            compiled = compile_filter(tree, dialect, schema=schema)
+            assert compiled.query == f"a{dialect.suffix}"
 
 
 @dataclass(frozen=True)

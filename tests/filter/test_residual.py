@@ -288,6 +288,25 @@ def test_what_a_store_calls_a_mistake_is_not_evaluated() -> None:
         compile_filter("t == 1 AND id == 1", Strict(), residual=True)
 
 
+def test_what_the_engine_knows_to_match_nothing_needs_no_second_look() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Knowing(Trees):
+        name: ClassVar[str] = "knowing"
+
+        def check(self, atom: Expression) -> None:
+            if atom.key.path == ("t",):
+                raise self.refuse(atom, "this test has it refused")
+
+        def finish(self, part: Expression) -> Compiled:
+            never = any(node == (F.a == 1) for node in part.walk())
+            return self.nothing() if never else Compiled(self.name, part)
+
+    assert partly("t == 1 AND a == 2", Knowing()).residual.to_text() == "t == 1"
+    compiled = compile_filter("t == 1 AND a == 1", Knowing(), residual=True)
+    assert type(compiled) is Compiled
+    assert compiled.matches_nothing
+
+
 def test_residual_is_true_or_false() -> None:
     wrong: Callable[..., Any] = compile_filter
     with pytest.raises(TypeError, match="residual is True or False here"):

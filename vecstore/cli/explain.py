@@ -216,9 +216,9 @@ def _outcome_object(outcome: Compiled | _Refused) -> dict[str, Any]:
 
 
 def _explained(url: str, expression: Expression, schema: Schema | None) -> Explanation:
-    from vecstore.store.url import open_store
+    from vecstore.store.url import open_existing
 
-    with open_store(url, schema=schema) as store:
+    with open_existing(url, schema=schema) as store:
         return store.explain(expression)
 
 

@@ -68,9 +68,9 @@ def infer(
 
     with expected_errors(as_json):
         if _is_address(source):
-            from vecstore.store.url import open_store
+            from vecstore.store.url import open_existing
 
-            with open_store(source) as store:
+            with open_existing(source) as store:
                 found = Inference.of(store)
         else:
             found = Inference.of(_rows(source, key_path(key)))

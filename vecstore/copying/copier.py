@@ -8,10 +8,10 @@ besides the documents has to be kept anywhere.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
-from inspect import signature
+from functools import partial
 from os import PathLike
 from os.path import realpath
 from pathlib import Path
@@ -30,7 +30,7 @@ from vecstore.filter.tree import Expression, FilterInput
 from vecstore.store.arguments import read_filter
 from vecstore.store.base import ScopedStore, VectorStore
 from vecstore.store.operations import Progress
-from vecstore.store.url import StoreURL, open_store, store_class
+from vecstore.store.url import open_existing, open_with
 
 OnConflict = Literal["skip", "replace", "error"]
 Place = VectorStore | str | PathLike[str]
@@ -124,12 +124,14 @@ def copy(
     wanted = read_filter(filter)
     _check_apart(source, destination)
     with ExitStack() as opened:
-        _check_there(source)
-        given = opened.enter_context(_opened(source, {"create": False}))
+        given = opened.enter_context(_opened(source, open_existing))
         wanted_there: dict[str, Any] = {"create": True}
         if isinstance(given, VectorStore):
-            wanted_there |= {"metric": given.metric, "dimension": given.dimension}
-        target = opened.enter_context(_opened(destination, wanted_there))
+            wanted_there["metric"] = given.metric
+            if given.dimension is not None:
+                wanted_there["dimension"] = given.dimension
+        opener = partial(open_with, defaults=wanted_there)
+        target = opened.enter_context(_opened(destination, opener))
         if isinstance(given, VectorStore) and isinstance(target, VectorStore):
             _check_vectors(given, target, any_metric)
         total = _total(given, wanted)
@@ -354,8 +356,7 @@ def _same(document: Document, found: Document, target: VectorStore | None) -> bo
             if (value is not None or limits.keeps_null) and (value != [] or limits.keeps_empty_list)
         }
     if isinstance(target, ScopedStore):  # which fills its keys in
-        held = found.metadata
-        if any(name not in held for name in metadata):
+        if not _within(metadata, found.metadata):
             return False
     elif metadata != found.metadata:
         return False
@@ -371,18 +372,31 @@ def _same(document: Document, found: Document, target: VectorStore | None) -> bo
     return bool(np.vdot(document.embedding, found.embedding) >= (1 - _TOLERANCE) * lengths)
 
 
+def _within(metadata: Mapping[str, Any], held: Mapping[str, Any]) -> bool:
+    """Whether all that is there in one is there in the other, which may hold more.
+
+    Documents bound how deep their metadata is nested.
+    """
+    return all(
+        value == held.get(name)
+        or value is None
+        or value == []
+        or (
+            isinstance(value, dict)
+            and isinstance(inner := held.get(name), dict)
+            and _within(value, inner)
+        )
+        for name, value in metadata.items()
+    )
+
+
 # --- places ---------------------------------------------------------------------------------------
 
 
 def _opened(
-    place: Place, defaults: Mapping[str, Any]
+    place: Place, opener: Callable[[str], VectorStore]
 ) -> AbstractContextManager[VectorStore | DocumentFile]:
-    """A store or a file; one that was opened here is closed at the end.
-
-    Args:
-        place: Where it is.
-        defaults: Options of a store that its address does not name, for stores that have them.
-    """
+    """A store or a file; one that was opened here is closed at the end."""
     if isinstance(place, VectorStore):
         return nullcontext(place)
     if isinstance(place, PathLike):
@@ -391,16 +405,7 @@ def _opened(
         raise TypeError(f"a place is a store, its address or a file, not a {type(place).__name__}")
     if _is_file(place):
         return nullcontext(document_file(Path(place)))
-    address = StoreURL.read(place)
-    options = signature(store_class(address.scheme)).parameters if defaults else {}
-    return open_store(
-        place,
-        **{
-            name: value
-            for name, value in defaults.items()
-            if value is not None and name in options and name not in address.query
-        },
-    )
+    return opener(place)
 
 
 def _is_file(place: str) -> bool:
@@ -416,14 +421,6 @@ def _check_apart(source: Place, destination: Place) -> None:
         and _resolved(source) == _resolved(destination)
     ):
         raise ConfigurationError("source and destination are one place")
-
-
-def _check_there(source: Place) -> None:
-    """A store in memory would begin anew, and a mistyped name be a copy of nothing."""
-    if isinstance(source, str) and not _is_file(source):
-        address = StoreURL.read(source)
-        if address.scheme == "memory" and (path := address.file()) and not Path(path).exists():
-            raise ConfigurationError(f"there is no file {path}")
 
 
 def _resolved(place: str | PathLike[str]) -> str:

@@ -272,8 +272,3 @@ def brief(value: Any) -> str:
     if isinstance(value, Mapping):
         return "an object"
     return "a list" if isinstance(value, list | tuple) else f"a {type(value).__name__}"
-
-
-def strings(names: Iterable[Any]) -> Iterator[str]:
-    """The texts among some keys."""
-    return (name for name in names if isinstance(name, str))

@@ -357,6 +357,45 @@ def open_store(url: str, *, embedder: EmbedderInput | None = None, **options: An
     return store
 
 
+def open_with(url: str, defaults: Mapping[str, Any], **options: Any) -> VectorStore:
+    """Open a store by its address, with options for those that have them.
+
+    Args:
+        url: Its address.
+        defaults: Options that hold where the store has them and the address does not name them.
+        **options: As of :func:`open_store`.
+    """
+    from inspect import signature
+
+    address = StoreURL.read(url)
+    known = signature(store_class(address.scheme)).parameters
+    fitting = {
+        name: value
+        for name, value in defaults.items()
+        if name in known and name not in address.query
+    }
+    return open_store(url, **fitting, **options)
+
+
+def open_existing(url: str, **options: Any) -> VectorStore:
+    """Open a store that is there; a mistyped address makes no empty one.
+
+    Raises:
+        VecstoreError: As of :func:`open_store`, and if there is none.
+
+    Example:
+        >>> open_existing("memory:no/such/kb.json")
+        Traceback (most recent call last):
+        ...
+        vecstore.errors.ConfigurationError: there is no file no/such/kb.json
+    """
+    address = StoreURL.read(url)
+    # A store in memory has no option for it: it would begin anew.
+    if address.scheme == "memory" and (path := address.file()) and not os.path.exists(path):
+        raise ConfigurationError(f"there is no file {path}")
+    return open_with(url, {"create": False}, **options)
+
+
 def _common_in(url: StoreURL, given: dict[str, Any]) -> tuple[StoreURL, dict[str, Any]]:
     """An address without the options of every store in it, and these with what was given."""
     names = [name for name in _IN_ADDRESSES if name in url.query]

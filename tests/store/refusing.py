@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from vecstore import Expression, UnsupportedFilterError, VectorStore
-from vecstore.filter.normalize import simplified
-from vecstore.filter.tree import LOGICAL
+from vecstore import Expression, VectorStore
+from vecstore.testing.store_suite.evaluating import refuse_more
 
 Refuses = Callable[[Expression], bool]
 
@@ -19,21 +18,6 @@ def on_key(*names: str) -> Refuses:
 
 def refusing(store: Any, refuses: Refuses) -> Any:
     """The same store, which from now on refuses these comparisons."""
-    real = store._compile_filter
-
-    def hook(filter: Expression) -> Any:
-        simple = simplified(filter)
-        for node in () if isinstance(simple, bool) else simple.walk():
-            if node.op not in LOGICAL and refuses(node):
-                raise UnsupportedFilterError(
-                    dialect=store.name,
-                    op=node.written_op,
-                    key=str(node.key),
-                    reason="this test has it refused",
-                    span=node.span,
-                )
-        return real(filter)
-
-    store._compile_filter = hook
+    refuse_more(store, refuses)
     assert isinstance(store, VectorStore)
     return store

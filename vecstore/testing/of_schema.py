@@ -6,13 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from random import Random
 from typing import Any, Final
 from uuid import UUID
 
 from hypothesis import strategies as st
 
-from vecstore.filter.normalize import NEGATION
 from vecstore.filter.tree import (
     LOGICAL,
     MEMBERSHIPS,
@@ -26,6 +24,7 @@ from vecstore.filter.tree import (
 from vecstore.filter.values import Scalar, to_scalar
 from vecstore.schema.kinds import KeyType, Misfit
 from vecstore.schema.schema import Schema
+from vecstore.testing.random_cases import Cases, atom_of, emitted
 from vecstore.testing.rows import ANYTHING, Domain
 from vecstore.testing.samples import NUMBERS, SCALARS, TEXTS
 
@@ -108,7 +107,7 @@ def values_of(declared: KeyType) -> tuple[Scalar, ...]:
     return declared.choices or _POOLS[declared.kind]
 
 
-class SchemaCases:
+class SchemaCases(Cases):
     """An endless source of documents of a schema, and of filters that may be asked of them.
 
     Args:
@@ -128,6 +127,9 @@ class SchemaCases:
         True
     """
 
+    _named = "fitting"
+    _widths = (2, 3)
+
     def __init__(
         self,
         schema: Schema,
@@ -136,10 +138,8 @@ class SchemaCases:
         allows: Callable[[Expression], bool] | None = None,
         domain: Domain = ANYTHING,
     ) -> None:
+        super().__init__(seed, allows=allows, domain=within(domain, schema))
         self._keys = list(schema.keys.items())
-        self._random = Random(seed)
-        self._allows = allows
-        self._domain = within(domain, schema)
 
     def document(self) -> dict[str, Any]:
         """The metadata of one document; a third of its keys are absent, in every way there is."""
@@ -153,39 +153,19 @@ class SchemaCases:
             _put(metadata, path, value)
         return self._domain.fit(metadata)
 
-    def rows(self, count: int = 150) -> dict[str, dict[str, Any]]:
-        """As many documents, by id."""
-        return {f"fitting-{number}": self.document() for number in range(count)}
-
     def filter(self, depth: int = 4) -> Expression:
         """A tree of at most ``depth`` levels of AND, OR and NOT, which the schema takes.
 
         Raises:
             ValueError: If ``allows`` turns down every comparison it is shown.
         """
-        return self._tree(depth, negated=False)
+        return super().filter(depth)
 
-    def _tree(self, depth: int, *, negated: bool) -> Expression:
+    def _any_atom(self) -> Expression:
         random = self._random
-        if depth <= 0 or random.random() < 0.25:
-            return self._atom(negated)
-        if random.random() < 0.25:
-            return Expression(Op.NOT, self._tree(depth - 1, negated=not negated))
-        children = [self._tree(depth - 1, negated=negated) for _ in range(random.choice((2, 3)))]
-        return Expression(random.choice((Op.AND, Op.OR)), *children)
-
-    def _atom(self, negated: bool) -> Expression:
-        random = self._random
-        for _ in range(_MOST_TRIES):
-            path, declared = random.choice(self._keys)
-            op, count = random.choice(_ops(declared)), random.choice((1, 2, 3, 5))
-            atom = _atom(op, path, partial(random.choice, values_of(declared)), count)
-            emitted = Expression(NEGATION[op], *atom.operands) if negated else atom
-            if self._allows is None or self._allows(emitted):
-                return atom
-        raise ValueError(
-            f"none of {_MOST_TRIES:,} random comparisons is allowed; what does the dialect answer?"
-        )
+        path, declared = random.choice(self._keys)
+        op, count = random.choice(_ops(declared)), random.choice((1, 2, 3, 5))
+        return atom_of(op, path, partial(random.choice, values_of(declared)), lambda: count)
 
     def _value(self, declared: KeyType) -> Any:
         random, pool = self._random, values_of(declared)
@@ -234,20 +214,34 @@ def drawn_filters(
     """Filters that a schema takes, for :func:`vecstore.testing.filters`."""
     keys = list(schema.keys.items())
 
-    @st.composite
-    def trees(draw: st.DrawFn) -> Expression:
-        def tree(depth: int, negated: bool) -> Expression:
-            shape = draw(st.integers(0, 4)) if depth > 0 else 0
-            if shape <= 1:
-                return draw(_drawn_atoms(keys).filter(lambda one: allows(_emitted(one, negated))))
-            if shape == 2:
-                return Expression(Op.NOT, tree(depth - 1, not negated))
-            children = [tree(depth - 1, negated) for _ in range(draw(st.integers(2, 3)))]
-            return Expression(Op.AND if shape == 3 else Op.OR, *children)
+    def atoms(negated: bool) -> st.SearchStrategy[Expression]:
+        return _drawn_atoms(keys).filter(lambda atom: allows(emitted(atom, negated)))
 
-        return tree(max_depth, False)
+    return drawn_trees(atoms, max_depth)
 
-    return trees()
+
+@st.composite
+def drawn_trees(
+    draw: st.DrawFn, atoms: Callable[[bool], st.SearchStrategy[Expression]], max_depth: int
+) -> Expression:
+    """Trees of AND, OR and NOT.
+
+    Args:
+        draw: Given by hypothesis.
+        atoms: What their leaves are, by whether an odd number of NOT is around these.
+        max_depth: Most levels of AND, OR and NOT.
+    """
+
+    def tree(depth: int, negated: bool) -> Expression:
+        shape = draw(st.integers(0, 4)) if depth > 0 else 0
+        if shape <= 1:
+            return draw(atoms(negated))
+        if shape == 2:
+            return Expression(Op.NOT, tree(depth - 1, not negated))
+        children = [tree(depth - 1, negated) for _ in range(draw(st.integers(2, 3)))]
+        return Expression(Op.AND if shape == 3 else Op.OR, *children)
+
+    return tree(max_depth, False)
 
 
 @st.composite
@@ -255,26 +249,11 @@ def _drawn_atoms(draw: st.DrawFn, keys: list[tuple[Path, KeyType]]) -> Expressio
     path, declared = draw(st.sampled_from(keys))
     op = draw(st.sampled_from(_ops(declared)))
     count = draw(st.integers(1, 3)) if op in MEMBERSHIPS else 1
-    return _atom(op, path, lambda: draw(_scalar(declared)), count)
-
-
-def _emitted(atom: Expression, negated: bool) -> Expression:
-    return Expression(NEGATION[atom.op], *atom.operands) if negated else atom
+    return atom_of(op, path, lambda: draw(_scalar(declared)), lambda: count)
 
 
 def _ops(declared: KeyType) -> list[Op]:
     return [op for op in _ATOM_OPS if op not in ORDERINGS or declared.ordered]
-
-
-def _atom(op: Op, path: Path, literal: Callable[[], Scalar], count: int) -> Expression:
-    if op in NULL_TESTS:
-        return Expression(op, Key(*path))
-    if op in MEMBERSHIPS:
-        return Expression(op, Key(*path), Value([literal() for _ in range(count)]))
-    value = literal()
-    while op in ORDERINGS and isinstance(value, bool):  # of a key that may hold anything
-        value = literal()
-    return Expression(op, Key(*path), Value(value))
 
 
 def _scalar(declared: KeyType) -> st.SearchStrategy[Scalar]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 from vecstore.filter.normalize import NEGATION
 from vecstore.filter.tree import (
@@ -39,22 +40,20 @@ _LEAF = 0.25
 _MOST_TRIES = 2_000
 
 
-class RandomCases:
-    """An endless source of filters and documents over the same few keys and values.
+class Cases(ABC):
+    """A source of filters and documents from a seed; subclasses say what these are about.
 
     Args:
         seed: The same seed gives the same cases, in the order in which they are asked for.
         allows: Judges each comparison and null test, as it is after NOT is pushed down; those
             it is False for do not appear.
         domain: What documents may hold.
-
-    Example:
-        >>> cases = RandomCases(seed=7)
-        >>> filter, rows = cases.filter(depth=3), cases.rows(100)
-        >>> again = RandomCases(seed=7)
-        >>> again.filter(depth=3) == filter, again.rows(100) == rows
-        (True, True)
     """
+
+    _named: ClassVar[str]
+    """What ids of documents begin with."""
+    _widths: ClassVar[tuple[int, ...]]
+    """How many operands AND and OR have, each as often as it stands here."""
 
     def __init__(
         self,
@@ -75,6 +74,86 @@ class RandomCases:
         """
         return self._tree(depth, negated=False)
 
+    @abstractmethod
+    def document(self) -> dict[str, Any]:
+        """The metadata of one document."""
+
+    def rows(self, count: int = 150) -> dict[str, dict[str, Any]]:
+        """As many documents, by id."""
+        return {f"{self._named}-{number}": self.document() for number in range(count)}
+
+    @abstractmethod
+    def _any_atom(self) -> Expression:
+        """A comparison or a null test, whether or not it is allowed."""
+
+    def _tree(self, depth: int, *, negated: bool) -> Expression:
+        random = self._random
+        if depth <= 0 or random.random() < _LEAF:
+            return self._atom(negated)
+        if random.random() < 0.25:
+            return Expression(Op.NOT, self._tree(depth - 1, negated=not negated))
+        children = [
+            self._tree(depth - 1, negated=negated) for _ in range(random.choice(self._widths))
+        ]
+        return Expression(random.choice((Op.AND, Op.OR)), *children)
+
+    def _atom(self, negated: bool) -> Expression:
+        for _ in range(_MOST_TRIES):
+            atom = self._any_atom()
+            if self._allows is None or self._allows(emitted(atom, negated)):
+                return atom
+        raise ValueError(
+            f"none of {_MOST_TRIES:,} random comparisons is allowed; what does the dialect answer?"
+        )
+
+
+def emitted(atom: Expression, negated: bool) -> Expression:
+    """What is left of an atom when the NOT around it, if there is one, is pushed down."""
+    return Expression(NEGATION[atom.op], *atom.operands) if negated else atom
+
+
+def atom_of(
+    op: Op, path: tuple[str, ...], literal: Callable[[], Scalar], count: Callable[[], int]
+) -> Expression:
+    """An atom with literals from a source.
+
+    Args:
+        op: Its operator.
+        path: Its key.
+        literal: Gives a literal; one that cannot be ordered is passed over where that matters.
+        count: Gives the number of literals of a list.
+    """
+    key = Key(*path)
+    if op in NULL_TESTS:
+        return Expression(op, key)
+    if op in MEMBERSHIPS:
+        return Expression(op, key, Value([literal() for _ in range(count())]))
+    value = literal()
+    while op in ORDERINGS and isinstance(value, bool):
+        value = literal()
+    return Expression(op, key, Value(value))
+
+
+class RandomCases(Cases):
+    """An endless source of filters and documents over the same few keys and values.
+
+    Args:
+        seed: The same seed gives the same cases, in the order in which they are asked for.
+        allows: Judges each comparison and null test, as it is after NOT is pushed down; those
+            it is False for do not appear.
+        domain: What documents may hold.
+
+    Example:
+        >>> cases = RandomCases(seed=7)
+        >>> filter, rows = cases.filter(depth=3), cases.rows(100)
+        >>> again = RandomCases(seed=7)
+        >>> again.filter(depth=3) == filter, again.rows(100) == rows
+        (True, True)
+    """
+
+    _named = "random"
+    _widths = (2, 2, 2, 3)
+
     def document(self) -> dict[str, Any]:
         """The metadata of one document."""
         random = self._random
@@ -94,46 +173,14 @@ class RandomCases:
             metadata[outer] = value
         return self._domain.fit(metadata)
 
-    def rows(self, count: int = 150) -> dict[str, dict[str, Any]]:
-        """As many documents, by id."""
-        return {f"random-{number}": self.document() for number in range(count)}
-
-    def _tree(self, depth: int, *, negated: bool) -> Expression:
-        random = self._random
-        if depth <= 0 or random.random() < _LEAF:
-            return self._atom(negated)
-        if random.random() < 0.25:
-            return Expression(Op.NOT, self._tree(depth - 1, negated=not negated))
-        children = [
-            self._tree(depth - 1, negated=negated) for _ in range(random.choice((2, 2, 2, 3)))
-        ]
-        return Expression(random.choice((Op.AND, Op.OR)), *children)
-
-    def _atom(self, negated: bool) -> Expression:
-        for _ in range(_MOST_TRIES):
-            atom = self._any_atom()
-            if self._allows is None:
-                return atom
-            emitted = Expression(NEGATION[atom.op], *atom.operands) if negated else atom
-            if self._allows(emitted):
-                return atom
-        raise ValueError(
-            f"none of {_MOST_TRIES:,} random comparisons is allowed; what does the dialect answer?"
+    def _any_atom(self) -> Expression:
+        return atom_of(
+            self._random.choice(_ATOM_OPS), self._path(), self._literal, self._list_length
         )
 
-    def _any_atom(self) -> Expression:
+    def _list_length(self) -> int:
         random = self._random
-        op = random.choice(_ATOM_OPS)
-        key = Key(*self._path())
-        if op in NULL_TESTS:
-            return Expression(op, key)
-        if op in MEMBERSHIPS:
-            length = 0 if random.random() < 0.03 else random.choice((1, 2, 2, 3, 5, 8))
-            return Expression(op, key, Value([self._literal() for _ in range(length)]))
-        literal = self._literal()
-        while op in ORDERINGS and isinstance(literal, bool):
-            literal = self._literal()
-        return Expression(op, key, Value(literal))
+        return 0 if random.random() < 0.03 else random.choice((1, 2, 2, 3, 5, 8))
 
     def _path(self) -> tuple[str, ...]:
         random = self._random

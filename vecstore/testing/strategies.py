@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 
 from vecstore.filter.convert import Capabilities
-from vecstore.filter.normalize import NEGATION
 from vecstore.filter.tree import LOGICAL, MEMBERSHIPS, NULL_TESTS, Expression, Key, Op, Value
 from vecstore.filter.values import RESERVED_PREFIX, Kind, Scalar
 from vecstore.schema.schema import Schema
 from vecstore.testing.declared import atom_refusal
-from vecstore.testing.of_schema import drawn_documents, drawn_filters
+from vecstore.testing.of_schema import drawn_documents, drawn_filters, drawn_trees
+from vecstore.testing.random_cases import emitted
 from vecstore.testing.rows import ANYTHING, Domain
 from vecstore.testing.samples import (
     KEYS,
@@ -101,30 +101,13 @@ def _allowed(declared: Capabilities, atom: Expression) -> bool:
     return atom_refusal(declared, atom) is None
 
 
-@st.composite
 def _trees(
-    draw: st.DrawFn,
-    declared: Capabilities,
-    choices: list[tuple[Op, Kind | None]],
-    max_depth: int,
-) -> Expression:
-    def tree(depth: int, negated: bool) -> Expression:
-        shape = draw(st.integers(0, 4)) if depth > 0 else 0
-        if shape <= 1:
-            return atom(negated)
-        if shape == 2:
-            return Expression(Op.NOT, tree(depth - 1, not negated))
-        children = [tree(depth - 1, negated) for _ in range(draw(st.integers(2, 3)))]
-        return Expression(Op.AND if shape == 3 else Op.OR, *children)
-
-    def atom(negated: bool) -> Expression:
-        drawn = draw(st.sampled_from(choices).flatmap(_atoms).filter(allowed))
+    declared: Capabilities, choices: list[tuple[Op, Kind | None]], max_depth: int
+) -> st.SearchStrategy[Expression]:
+    def atoms(negated: bool) -> st.SearchStrategy[Expression]:
+        allowed = st.sampled_from(choices).flatmap(_atoms).filter(partial(_allowed, declared))
         # The choices speak of what is left when NOT has been pushed down.
-        op = NEGATION[drawn.op] if negated else drawn.op
-        return Expression(op, *drawn.operands)
-
-    def allowed(drawn: Expression) -> bool:
-        return atom_refusal(declared, drawn) is None
+        return allowed.map(lambda atom: emitted(atom, negated))
 
     def _atoms(choice: tuple[Op, Kind | None]) -> st.SearchStrategy[Expression]:
         op, kind = choice
@@ -137,7 +120,7 @@ def _trees(
             literals = st.lists(st.one_of(literals, others), max_size=4)
         return st.builds(lambda key, literal: Expression(op, key, Value(literal)), keys, literals)
 
-    return tree(max_depth, False)
+    return drawn_trees(atoms, max_depth)
 
 
 def metadata(

@@ -30,6 +30,26 @@ _EVALUATE: Any = {"residual": "evaluate", "residual_limit": 100_000}
 quiet = pytest.mark.filterwarnings("ignore::vecstore.ResidualWarning")
 
 
+def refuse_more(store: Any, refuses: Callable[[Expression], bool]) -> None:
+    """Have the dialect of a store refuse comparisons besides, from now on."""
+    real = store._compile_filter
+
+    def hook(filter: Expression) -> Any:
+        simple = simplified(filter)
+        for node in () if isinstance(simple, bool) else simple.walk():
+            if node.op not in LOGICAL and refuses(node):
+                raise UnsupportedFilterError(
+                    dialect=store.name,
+                    op=node.written_op,
+                    key=str(node.key),
+                    reason="this test has it refused",
+                    span=node.span,
+                )
+        return real(filter)
+
+    store._compile_filter = hook
+
+
 class Evaluating(StoreSuiteBase):
     """Tests of ``residual="evaluate"``."""
 
@@ -45,22 +65,13 @@ class Evaluating(StoreSuiteBase):
         real = behind._compile_filter
         asked: list[Expression] = []
 
-        def hook(filter: Expression) -> Any:
-            simple = simplified(filter)
-            for node in () if isinstance(simple, bool) else simple.walk():
-                if node.op not in LOGICAL and refuses(node):
-                    raise UnsupportedFilterError(
-                        dialect=behind.name,
-                        op=node.written_op,
-                        key=str(node.key),
-                        reason="this test has it refused",
-                        span=node.span,
-                    )
+        def noting(filter: Expression) -> Any:
             compiled = real(filter)
             asked.append(filter)
             return compiled
 
-        behind._compile_filter = hook
+        behind._compile_filter = noting
+        refuse_more(behind, refuses)
         try:
             yield asked
         finally:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
+import threading
 from collections import Counter
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 from tests.store.conformance.broken import BROKEN
+from tests.store.conformance.broken.changing import LocksWhileItScans
 from vecstore.testing import PersistentStoreTests, StoreSuite
+from vecstore.testing.store_suite.embedders import DIMENSION
 
 ROOT = Path(__file__).resolve().parents[3]
 SUITES = "tests/store/conformance/broken_suites.py"
@@ -63,6 +68,28 @@ def test_a_broken_store_is_caught(outcomes: dict[str, str], name: str) -> None:
 @pytest.mark.parametrize("test", TESTS)
 def test_a_sound_store_passes(outcomes: dict[str, str], test: str) -> None:
     assert outcomes[f"TestSound::{test}"] == "passed"
+
+
+def test_a_scan_of_a_broken_store_ends_in_the_thread_that_began_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What a failed test leaves is collected by any thread: a lock may be given back by none."""
+    told: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", told.append)
+    store = LocksWhileItScans(dimension=DIMENSION)
+
+    class Suite(StoreSuite):
+        capabilities = store.capabilities
+
+    with pytest.raises(AssertionError, match="a writer fails") as failure:
+        Suite().test_scan_may_be_left_early(store)
+    kept = [failure]
+    del failure
+    for last in (kept.clear, gc.collect):
+        collector = threading.Thread(target=last)
+        collector.start()
+        collector.join()
+    assert [one.exc_value for one in told] == []
 
 
 def test_no_test_of_the_suite_hides_another() -> None:

@@ -39,6 +39,7 @@ CLOSER_LOOKS = {
     "pgvector_lists": "pgvector_lists",
     "hostile_filters": "hostile_filters",
     "profile": "profiles",
+    "adapters": "adapters",
 }
 """Modules of this package, whose clients need not be there for all else."""
 

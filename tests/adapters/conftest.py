@@ -1,11 +1,40 @@
-"""Coroutine functions as tests, as the suites of frameworks have them, without a plug-in."""
+"""What the tests of all adapters share: stores, and coroutine functions as tests.
+
+Suites of frameworks have coroutine functions among their tests; they run here without a plug-in.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
+from collections.abc import Callable
 from inspect import iscoroutinefunction
+from pathlib import Path
 
 import pytest
+
+from vecstore import VectorStore, open_store
+
+Opener = Callable[..., VectorStore]
+_numbers = itertools.count()
+
+
+@pytest.fixture(params=["memory", "postgresql", "qdrant", "milvus"])
+def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
+    """Opens an empty store of each engine, given its options."""
+    name = f"adapter_{next(_numbers)}"
+    if request.param == "memory":
+        return lambda **options: open_store("memory:", **options)
+    if request.param == "postgresql":
+        dsn = request.getfixturevalue("postgres_dsn")
+        address = f"{dsn}{'&' if '?' in dsn else '?'}table={name}"
+        return lambda **options: open_store(address, create=True, **options)
+    if request.param == "qdrant":
+        pytest.importorskip("qdrant_client")
+        return lambda **options: open_store(f"qdrant:?collection={name}", **options)
+    pytest.importorskip("milvus_lite")
+    address = f"milvus:///{tmp_path}/milvus.db?collection={name}"
+    return lambda **options: open_store(address, **options)
 
 
 @pytest.hookimpl(tryfirst=True)

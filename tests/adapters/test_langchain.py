@@ -7,21 +7,13 @@ plug-ins for pytest along, and so has an environment of its own: ``make test-ada
 from __future__ import annotations
 
 import asyncio
-import itertools
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from vecstore import (
-    ConfigurationError,
-    F,
-    SimpleVectorStore,
-    UnsupportedFilterError,
-    VectorStore,
-    open_store,
-)
+from tests.adapters.conftest import Opener
+from vecstore import ConfigurationError, F, SimpleVectorStore, UnsupportedFilterError, open_store
 
 pytest.importorskip("langchain_core")
 
@@ -135,33 +127,12 @@ def test_what_a_store_cannot_answer_is_refused() -> None:
 
 # --- LangChain's own suite ------------------------------------------------------------------------
 
-Opener = Callable[[], VectorStore]
-_numbers = itertools.count()
-
-
-@pytest.fixture(params=["memory", "postgresql", "qdrant", "milvus"])
-def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
-    name = f"langchain_{next(_numbers)}"
-    options = {"embedder": EMBEDDER, "dimension": SIZE}
-    if request.param == "memory":
-        return lambda: open_store("memory:", **options)
-    if request.param == "postgresql":
-        dsn = request.getfixturevalue("postgres_dsn")
-        address = f"{dsn}{'&' if '?' in dsn else '?'}table={name}"
-        return lambda: open_store(address, create=True, **options)
-    if request.param == "qdrant":
-        pytest.importorskip("qdrant_client")
-        return lambda: open_store(f"qdrant:?collection={name}", **options)
-    pytest.importorskip("milvus_lite")
-    return lambda: open_store(f"milvus:///{tmp_path}/milvus.db?collection={name}", **options)
-
-
 suites = pytest.importorskip("langchain_tests.integration_tests")
 
 
 class TestSuite(suites.VectorStoreIntegrationTests):  # type: ignore[misc]
     @pytest.fixture
     def vectorstore(self, opener: Opener) -> Iterator[VecstoreVectorStore]:
-        with opener() as store:
+        with opener(embedder=EMBEDDER, dimension=SIZE) as store:
             yield VecstoreVectorStore(store)
             store.clear()

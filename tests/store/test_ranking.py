@@ -1,10 +1,15 @@
-"""The helper for engines that do not order equal scores."""
+"""The helper for engines that do not order equal scores, and scores as relevance."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
-from vecstore import Document
+import numpy as np
+import pytest
+
+from vecstore import Document, relevance
+from vecstore.store.capabilities import METRICS, Metric
 from vecstore.store.ranking import top_with_ties
 
 
@@ -63,3 +68,33 @@ def test_cosines_past_one_are_equal() -> None:
     found = top_with_ties(fetch, 1, metric="cosine")
     assert [(one.id, one.score) for one in found] == [("a", 1.0)]
     assert [one.id for one in top_with_ties(fetch, 1, metric="dot")] == ["z"]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_relevance_is_from_0_to_1_in_the_order_of_scores(metric: Metric) -> None:
+    lowest, highest = {
+        "cosine": (-1.0, 1.0),
+        "dot": (-1e4, 1e4),
+        "euclidean": (-1e4, 0.0),
+    }[metric]
+    steps = [highest - (highest - lowest) * (step / 200) ** 3 for step in range(201)]
+    relevant = [relevance(score, metric) for score in steps]
+    assert relevant == sorted(set(relevant), reverse=True), "two scores became one"
+    assert all(0.0 <= one <= 1.0 for one in relevant)
+    assert relevance(math.inf, metric) == 1.0
+    assert relevance(-math.inf, metric) == 0.0
+    assert relevance(-1.7e308, metric) >= 0.0
+    assert relevance(np.float32(0.0), metric) == {"euclidean": 1.0}.get(metric, 0.5)  # type: ignore[arg-type]
+
+
+def test_relevance_at_the_ends() -> None:
+    assert relevance(1.0000001, "cosine") == relevance(1, "cosine") == 1.0
+    assert relevance(-1.0000001, "cosine") == 0.0
+    assert relevance(1e-9, "euclidean") == 1.0
+    for wrong in (None, True, "0.5"):
+        with pytest.raises(TypeError, match=r"relevance\(document.score, store.metric\)"):
+            relevance(wrong, "cosine")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="NaN"):
+        relevance(math.nan, "dot")
+    with pytest.raises(ValueError, match="\"euclidean\", not 'l2'"):
+        relevance(0.5, "l2")  # type: ignore[arg-type]

@@ -394,7 +394,12 @@ class SimpleVectorStore(VectorStore):
                 and _is_plain(call.filter)
                 and (call.within is None or _is_plain(call.within.filter))
             )
-            return few and numbers <= _QUICK_NUMBERS and call.request.query is None
+            return (
+                few
+                and numbers <= _QUICK_NUMBERS
+                and call.request.query is None
+                and not call.request.diversity
+            )
         if isinstance(call, GetCall) and call.ids is not None:
             return len(call.ids) <= _QUICK_ROWS and (
                 small or (call.filter is None and call.within is None)

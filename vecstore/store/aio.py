@@ -26,6 +26,7 @@ from vecstore.store.operations import (
     ClearCall,
     CountCall,
     DeleteCall,
+    EmbedQueryCall,
     ExplainCall,
     GetCall,
     Progress,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
     from vecstore.store.base import VectorStore
     from vecstore.store.scope import ScopeInput
+    from vecstore.vectors import Vector
 
 Result = TypeVar("Result")
 
@@ -100,6 +102,8 @@ class AsyncVectorStore:
         offset: int = 0,
         threshold: float | None = None,
         filter: FilterInput = None,
+        diversity: float | None = None,
+        fetch_k: int | None = None,
         include_embedding: bool = False,
         residual: Residual | None = None,
         residual_limit: int | None = None,
@@ -119,6 +123,8 @@ class AsyncVectorStore:
                 offset,
                 residual,
                 residual_limit,
+                diversity,
+                fetch_k,
             )
         )
 
@@ -131,6 +137,8 @@ class AsyncVectorStore:
         offset: int = 0,
         threshold: float | None = None,
         filter: FilterInput = None,
+        diversity: float | None = None,
+        fetch_k: int | None = None,
         include_embedding: bool = False,
         residual: Residual | None = None,
         residual_limit: int | None = None,
@@ -150,8 +158,18 @@ class AsyncVectorStore:
                 offset,
                 residual,
                 residual_limit,
+                diversity,
+                fetch_k,
             )
         )
+
+    async def embed_query(self, text: str) -> Vector:
+        """See :meth:`VectorStore.embed_query`."""
+        return await self._execute(EmbedQueryCall.read(text))
+
+    def relevance(self, score: float) -> float:
+        """See :meth:`VectorStore.relevance`; there is nothing to await."""
+        return self._store.relevance(score)
 
     async def get(
         self,

@@ -34,6 +34,12 @@ class Evaluation(NamedTuple):
 
 AS_THE_STORE: Final = Evaluation()
 
+FEWEST_CANDIDATES: Final = 20
+"""Of how many documents diverse results are chosen at least, where ``fetch_k`` does not say."""
+
+CANDIDATES_EACH: Final = 5
+"""Of how many for each document of ``top_k``."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchRequest:
@@ -52,11 +58,15 @@ class SearchRequest:
             None is as the store says.
         residual_limit: How many documents are looked at for that at most; None is as the store
             says.
+        diversity: From 0, by the score alone, to 1, as unlike each other as can be; None is 0.
+        fetch_k: Of how many of the best documents diverse ones are chosen; None is five times
+            ``top_k``, and 20 at least.
 
     Raises:
         TypeError: For an argument of a wrong type, both or neither of ``query`` and ``vector``.
         ValueError: For a blank query; for a ``top_k`` or ``offset`` that is negative, or above
-            2**31 - 1 together; for a ``threshold`` of NaN, or a vector that is none.
+            2**31 - 1 together; for a ``threshold`` of NaN, or a vector that is none; for a
+            ``diversity`` that is not from 0 to 1, or fewer ``fetch_k`` than are to be chosen.
         FilterSyntaxError: For a filter text that cannot be read.
 
     Example:
@@ -73,6 +83,8 @@ class SearchRequest:
     offset: int = 0
     residual: Residual | None = None
     residual_limit: int | None = None
+    diversity: float | None = None
+    fetch_k: int | None = None
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -83,15 +95,8 @@ class SearchRequest:
             )
         if self.query is not None and self.vector is not None:
             raise TypeError("a search takes a query text or a vector, not both")
-        if self.query is not None and not isinstance(self.query, str):
-            raise TypeError(
-                f"query is a text, not {_a(self.query)}; a vector goes to search(vector=...)"
-            )
-        if isinstance(self.query, str) and (not self.query or self.query.isspace()):
-            raise ValueError(
-                "the query is blank: there is nothing to look for; to read documents without "
-                "searching, write store.get(filter=...)"
-            )
+        if self.query is not None:
+            read_query(self.query)
         if self.vector is not None:
             put(self, "vector", _query_vector(self.vector))
         put(self, "top_k", read_count("top_k", self.top_k))
@@ -101,6 +106,33 @@ class SearchRequest:
         put(self, "filter", read_filter(self.filter))
         put(self, "include_embedding", read_flag("include_embedding", self.include_embedding))
         read_evaluation(self.residual, self.residual_limit)
+        if self.diversity is not None or self.fetch_k is not None:
+            put(self, "diversity", read_diversity(self.diversity))
+            put(self, "fetch_k", self._candidates())
+
+    def _candidates(self) -> int | None:
+        chosen = self.offset + self.top_k
+        if self.fetch_k is None:
+            if self.diversity and chosen > default_fetch_k(self.top_k):
+                raise ValueError(
+                    f"diverse results are chosen from {default_fetch_k(self.top_k):,} documents, "
+                    f"and offset + top_k is {chosen:,}; pass the same fetch_k={5 * chosen} for "
+                    "every page"
+                )
+            return None
+        fetch_k = read_count("fetch_k", self.fetch_k)
+        if self.diversity is None:
+            raise ValueError(
+                "fetch_k is of how many documents diversity=... chooses; pass diversity=0.5 as "
+                "well, or leave fetch_k out"
+            )
+        if fetch_k < chosen:
+            what = "offset + top_k" if self.offset else "top_k"
+            raise ValueError(
+                f"fetch_k is of how many documents {what} are chosen: {chosen:,} or more, not "
+                f"{fetch_k:,}"
+            )
+        return fetch_k
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not SearchRequest:
@@ -122,6 +154,8 @@ class SearchRequest:
             self.offset,
             self.residual,
             self.residual_limit,
+            self.diversity,
+            self.fetch_k,
         )
 
     def __repr__(self) -> str:
@@ -142,6 +176,10 @@ class SearchRequest:
             parts.append(f"residual={self.residual!r}")
         if self.residual_limit is not None:
             parts.append(f"residual_limit={self.residual_limit}")
+        if self.diversity is not None:
+            parts.append(f"diversity={self.diversity}")
+        if self.fetch_k is not None:
+            parts.append(f"fetch_k={self.fetch_k}")
         return f"SearchRequest({', '.join(parts)})"
 
 
@@ -188,6 +226,23 @@ def _no_filter(filter: Mapping[Any, Any]) -> TypeError:
     return TypeError(
         f"a filter is an Expression or its text, not a dict; write {such}filter={example!r}"
     )
+
+
+def read_query(text: Any) -> str:
+    """A text to look for.
+
+    Raises:
+        TypeError: If it is none.
+        ValueError: If it is blank.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"query is a text, not {_a(text)}; a vector goes to search(vector=...)")
+    if not text or text.isspace():
+        raise ValueError(
+            "the query is blank: there is nothing to look for; to read documents without "
+            "searching, write store.get(filter=...)"
+        )
+    return text
 
 
 def read_ids(ids: Iterable[str] | None, method: str) -> tuple[str, ...] | None:
@@ -256,6 +311,36 @@ def read_flag(name: str, value: Any) -> bool:
     if value is True or value is False:
         return bool(value)
     raise TypeError(f"{name} is True or False, not {_a(value)}")
+
+
+def default_fetch_k(top_k: int) -> int:
+    """Of how many documents diverse results are chosen, where ``fetch_k`` does not say.
+
+    Example:
+        >>> default_fetch_k(3), default_fetch_k(10)
+        (20, 50)
+    """
+    return max(FEWEST_CANDIDATES, CANDIDATES_EACH * top_k)
+
+
+def read_diversity(value: Any) -> float | None:
+    """The argument ``diversity`` of a search.
+
+    Raises:
+        TypeError: If it is no number.
+        ValueError: If it is not from 0 to 1.
+    """
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"diversity is a number from 0 to 1, or None, not {_a(value)}")
+    number: Any = value
+    if not 0 <= number <= 1:
+        raise ValueError(
+            "diversity is from 0, by the score alone, to 1, as unlike each other as can be, not "
+            f"{_cut(str(value))}"
+        )
+    return float(number)
 
 
 def read_evaluation(residual: Any, limit: Any) -> Evaluation:

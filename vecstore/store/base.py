@@ -67,6 +67,7 @@ from vecstore.store.operations import (
     ClearCall,
     CountCall,
     DeleteCall,
+    EmbedQueryCall,
     ExplainCall,
     GetCall,
     Progress,
@@ -83,6 +84,7 @@ from vecstore.store.options import (
     read_schema,
     read_threads,
 )
+from vecstore.store.ranking import relevance
 from vecstore.store.residual import Explanation, answered_in_part, evaluated_again
 from vecstore.store.scope import Recent, Scope, ScopeInput, asked, constant, failed
 
@@ -336,6 +338,8 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         offset: int = 0,
         threshold: float | None = None,
         filter: FilterInput = None,
+        diversity: float | None = None,
+        fetch_k: int | None = None,
         include_embedding: bool = False,
         residual: Residual | None = None,
         residual_limit: int | None = None,
@@ -350,6 +354,8 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         offset: int = 0,
         threshold: float | None = None,
         filter: FilterInput = None,
+        diversity: float | None = None,
+        fetch_k: int | None = None,
         include_embedding: bool = False,
         residual: Residual | None = None,
         residual_limit: int | None = None,
@@ -367,6 +373,12 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
             threshold: Leave out documents that score less, but for a millionth: of 1 under cosine,
                 of the threshold under the other metrics. Engines round sums differently.
             filter: Which documents to look among: an expression or its text.
+            diversity: From 0, by the score alone, which is the default, to 1, as unlike each other
+                as can be: maximal marginal relevance. The best document comes first; each next one
+                has the highest ``(1 - diversity) * score - diversity * closest``, where ``closest``
+                is its score against the nearest of those before it. Equal values go by id.
+            fetch_k: Of how many of the best documents diverse ones are chosen, ``offset`` and
+                ``threshold`` included; by default five times ``top_k``, and 20 at least.
             include_embedding: Whether results carry their vectors.
             residual: ``"evaluate"`` what the engine cannot answer of the filter, on what it finds,
                 or ``"refuse"`` the filter. By default as the store was made.
@@ -396,6 +408,8 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
                 offset,
                 residual,
                 residual_limit,
+                diversity,
+                fetch_k,
             )
         )
 
@@ -408,6 +422,8 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         offset: int = 0,
         threshold: float | None = None,
         filter: FilterInput = None,
+        diversity: float | None = None,
+        fetch_k: int | None = None,
         include_embedding: bool = False,
         residual: Residual | None = None,
         residual_limit: int | None = None,
@@ -427,6 +443,8 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
             offset: How many of the best documents to pass over.
             threshold: Leave out documents that score less.
             filter: Which documents to look among.
+            diversity: See :meth:`search`.
+            fetch_k: See :meth:`search`.
             include_embedding: Whether results carry their vectors.
             residual: See :meth:`search`.
             residual_limit: How many documents to look at, for each query.
@@ -459,8 +477,48 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
                 offset,
                 residual,
                 residual_limit,
+                diversity,
+                fetch_k,
             )
         )
+
+    def embed_query(self, text: str) -> Vector:
+        """The vector of a query text, as :meth:`search` gets it of the store's embedder.
+
+        For those who search several times with one text, or elsewhere: ``search(vector=...)`` with
+        it finds what ``search(text)`` finds.
+
+        Args:
+            text: The text.
+
+        Returns:
+            A read-only float32 array of the store's dimension.
+
+        Raises:
+            TypeError: If it is no text.
+            ValueError: If it is blank.
+            ConfigurationError: On a store without embedder.
+            EmbeddingError: If the embedder fails, or gives a vector that cannot be searched with.
+            DimensionMismatchError: If the vector is not as long as the store's.
+
+        Example:
+            >>> from vecstore import SimpleVectorStore
+            >>> SimpleVectorStore(lambda texts: [[len(text), 1] for text in texts]).embed_query(
+            ...     "abc"
+            ... )
+            array([3., 1.], dtype=float32)
+        """
+        return self._execute(EmbedQueryCall.read(text))
+
+    def relevance(self, score: float) -> float:
+        """A score of this store as a number from 0 to 1; see :func:`vecstore.relevance`.
+
+        Example:
+            >>> from vecstore import SimpleVectorStore
+            >>> SimpleVectorStore().relevance(0.5), SimpleVectorStore(metric="dot").relevance(1.0)
+            (0.75, 0.75)
+        """
+        return relevance(score, self.metric)
 
     def get(
         self,

@@ -30,9 +30,11 @@ from vecstore.store.arguments import (
     read_filter,
     read_flag,
     read_ids,
+    read_query,
 )
 from vecstore.store.backend import Selection, changed
 from vecstore.store.capabilities import OnConflict, OnError
+from vecstore.store.diversity import compares_vectors, page_of, wanted_documents
 from vecstore.store.limits import RecordLimits
 from vecstore.store.ranking import ranked
 from vecstore.store.residual import Evaluating, Explanation
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from vecstore.store.base import VectorStore
-    from vecstore.vectors import Matrix
+    from vecstore.vectors import Matrix, Vector
 
 Result = TypeVar("Result")
 
@@ -52,6 +54,9 @@ Progress = Callable[[int, int | None], object]
 _CLEAR = "to delete every document write clear()"
 QUERIES_AT_ONCE = 256
 """Queries of one ``search_many`` that are embedded, and handed to the engine, at a time."""
+
+_NOTHING_MORE = (4, None, None, False, 0, None, None, None, None)
+"""The arguments of a search besides what is looked for, as they are where nobody gives any."""
 
 _CONTENT_ITEMS, _CONTENT_LENGTH = 10, 1_000
 
@@ -161,12 +166,24 @@ class SearchCall(Call[list[Document]]):
         offset: int,
         residual: Residual | None,
         residual_limit: int | None,
+        diversity: float | None,
+        fetch_k: int | None,
     ) -> SearchCall:
         """Check the arguments."""
-        rest = (top_k, threshold, filter, include_embedding, offset, residual, residual_limit)
+        rest = (
+            top_k,
+            threshold,
+            filter,
+            include_embedding,
+            offset,
+            residual,
+            residual_limit,
+            diversity,
+            fetch_k,
+        )
         if not isinstance(query, SearchRequest):
             query = SearchRequest(query, vector, *rest)
-        elif vector is not None or rest != (4, None, None, False, 0, None, None):
+        elif vector is not None or rest != _NOTHING_MORE:
             raise TypeError("a SearchRequest carries everything; put the rest into it as well")
         return cls(request=query, evaluation=_evaluation(query))
 
@@ -186,41 +203,37 @@ class SearchCall(Call[list[Document]]):
             assert request.query is not None
             [vector] = store._embed_queries([request.query])
             check_stop()
+        probe = store._probe(vector)
+        with_vectors = request.include_embedding or compares_vectors(request)
         if type(filter) is Evaluating:
-            [best] = filter.search(
-                store._probe(vector)[None, :],
-                wanted,
-                [request.threshold],
-                request.include_embedding,
+            [found] = filter.search(probe[None, :], wanted, [request.threshold], with_vectors)
+        else:
+            found = store._ask_all(
+                "search",
+                store._search,
+                probe,
+                top_k=wanted,
+                filter=filter,
+                include_embedding=with_vectors,
             )
-            return ranked(best, store.metric, request.threshold)[request.offset : wanted]
-        found = store._ask_all(
-            "search",
-            store._search,
-            store._probe(vector),
-            top_k=wanted,
-            filter=filter,
-            include_embedding=request.include_embedding,
-        )
-        return ranked(found, store.metric, request.threshold)[request.offset : wanted]
+        best = ranked(found, store.metric, request.threshold)
+        return page_of(request, best, probe, store.metric)
 
     def checked(self, store: VectorStore) -> int:
         """Refuse what the store cannot answer; how many documents have to be found."""
         request = self.request
         limit = store.capabilities.max_top_k
-        # What is passed over has to be found as well.
-        wanted = request.offset + request.top_k
+        wanted = wanted_documents(request, limit)
         if limit is not None and wanted > limit:
-            asked = f"{wanted:,}" + (" (offset + top_k)" if request.offset else "")
+            chosen = request.offset + request.top_k
+            what = "fetch_k" if wanted > chosen else "offset + top_k" if request.offset else ""
+            asked = f"{wanted:,}" + (f" ({what})" if what else "")
             raise ValueError(
                 f"{store.name} returns at most {limit:,} documents of a search (max_top_k), not "
                 f"{asked}; to read many documents, see scan()"
             )
-        if request.query is not None and store._bound_embedder is None:
-            raise ConfigurationError(
-                "this store has no embedder to turn the query text into a vector; make the store "
-                "with embedder=..., or search with vector=[...]"
-            )
+        if request.query is not None:
+            check_embedder(store)
         if request.vector is not None:
             store._check_query(request.vector, ValueError)
         return wanted
@@ -258,6 +271,8 @@ class SearchManyCall(Call[list[list[Document]]]):
         offset: int,
         residual: Residual | None,
         residual_limit: int | None,
+        diversity: float | None,
+        fetch_k: int | None,
     ) -> SearchManyCall:
         """Check the arguments."""
         if (queries is None) == (vectors is None):
@@ -277,6 +292,8 @@ class SearchManyCall(Call[list[list[Document]]]):
             offset,
             residual,
             residual_limit,
+            diversity,
+            fetch_k,
         )
         if vectors is not None:
             return cls(requests=tuple([SearchRequest(None, one, *rest) for one in vectors]))
@@ -295,7 +312,8 @@ class SearchManyCall(Call[list[list[Document]]]):
         for place, request in enumerate(self.requests):
             wanted = SearchCall(request=request).checked(store)
             evaluation = _evaluation(request)
-            kind = (request.filter, wanted, request.include_embedding, evaluation)
+            with_vectors = request.include_embedding or compares_vectors(request)
+            kind = (request.filter, wanted, with_vectors, evaluation)
             if request.top_k:
                 alike.setdefault(kind, []).append(place)
         for (asked, wanted, include_embedding, evaluation), places in alike.items():
@@ -318,10 +336,10 @@ class SearchManyCall(Call[list[list[Document]]]):
                         filter=filter,
                         include_embedding=include_embedding,
                     )
-                for place, documents in zip(part, found, strict=True):
+                for place, probe, documents in zip(part, probes, found, strict=True):
                     request = self.requests[place]
                     best = ranked(documents, store.metric, request.threshold)
-                    results[place] = best[request.offset : wanted]
+                    results[place] = page_of(request, best, probe, store.metric)
         return results
 
     def _probes(self, store: VectorStore, places: Sequence[int]) -> Matrix:
@@ -343,6 +361,29 @@ class SearchManyCall(Call[list[list[Document]]]):
     def attributes(self) -> dict[str, Any]:
         """How many queries there are."""
         return {"db.operation.batch.size": len(self.requests)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbedQueryCall(Call["Vector"]):
+    """``embed_query``."""
+
+    operation: ClassVar[str] = "embed_query"
+    query: str
+
+    @classmethod
+    def read(cls, text: str) -> EmbedQueryCall:
+        """Check the argument."""
+        read_query(text)
+        return cls(query=text)
+
+    def run(self, store: VectorStore) -> Vector:
+        check_embedder(store)
+        [vector] = store._embed_queries([self.query])
+        return vector
+
+    def content(self) -> dict[str, Any]:
+        """The query's text."""
+        return {"db.vector.query.content": self.query[:_CONTENT_LENGTH]}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -681,6 +722,15 @@ class ClearCall(Call[None]):
         matches, filter = store._compiled("clear", self.within.filter)
         if matches:
             store._ask("clear", store._delete_filtered, filter)
+
+
+def check_embedder(store: VectorStore) -> None:
+    """Refuse a text where nothing turns it into a vector."""
+    if store._bound_embedder is None:
+        raise ConfigurationError(
+            "this store has no embedder to turn the query text into a vector; make the store "
+            "with embedder=..., or search with vector=[...]"
+        )
 
 
 def _apart(documents: Sequence[Document]) -> Iterator[Document]:

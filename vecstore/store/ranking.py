@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from numbers import Real
 from typing import TypeVar
 
 from vecstore.document import Document, with_score
@@ -37,6 +38,50 @@ def bounded(score: float, metric: Metric) -> float:
     if metric == "cosine" and 1.0 < abs(score) <= 1.0 + _ROUNDING:
         return math.copysign(1.0, score)
     return score
+
+
+def relevance(score: float, metric: Metric) -> float:
+    """A score as a number from 0 to 1, for those who expect one: the higher, the better.
+
+    The order of scores stays: under cosine it is ``(1 + score) / 2``; under dot, whose scores have
+    no ends, ``(1 + score / (1 + |score|)) / 2``, so that 0 is one half; under euclidean, of a
+    distance, ``1 / (1 + distance)``. These are no probabilities, and those of two metrics are not
+    to be compared. A cosine past 1 or -1, as rounding makes them, counts as that.
+
+    Args:
+        score: As a search on a store gives it: ``document.score``.
+        metric: How the store compares vectors: ``store.metric``.
+
+    Returns:
+        A number from 0.0 to 1.0.
+
+    Raises:
+        TypeError: For a score that is no number, such as that of a document which no search found.
+        ValueError: For NaN, and for a metric that there is not.
+
+    Example:
+        >>> relevance(1.0, "cosine"), relevance(-0.5, "cosine")
+        (1.0, 0.25)
+        >>> relevance(3.0, "dot"), relevance(0.0, "dot"), relevance(-3.0, "euclidean")
+        (0.875, 0.5, 0.25)
+    """
+    if isinstance(score, bool) or not isinstance(score, Real):
+        raise TypeError(
+            f"relevance is of a score, which is a number, not {type(score).__name__}; a document "
+            "that a search found has one: relevance(document.score, store.metric)"
+        )
+    value = float(score)
+    if math.isnan(value):
+        raise ValueError("relevance is of a score, which is a number, not NaN")
+    if metric == "cosine":
+        return (1.0 + min(1.0, max(-1.0, value))) / 2.0
+    if metric == "euclidean":
+        return 1.0 / (1.0 - min(0.0, value))
+    if metric != "dot":
+        raise ValueError(f'metric is "cosine", "dot" or "euclidean", not {metric!r:.60}')
+    if math.isinf(value):
+        return 1.0 if value > 0.0 else 0.0
+    return (1.0 + value / (1.0 + abs(value))) / 2.0
 
 
 def lowest_score(threshold: float, metric: Metric) -> float:

@@ -6,6 +6,7 @@ from vecstore.testing.store_suite.adding import Adding
 from vecstore.testing.store_suite.awaiting import Awaiting, Observing
 from vecstore.testing.store_suite.closing import Closing
 from vecstore.testing.store_suite.deleting import Deleting
+from vecstore.testing.store_suite.diverse import Diverse
 from vecstore.testing.store_suite.embedding import Embedding
 from vecstore.testing.store_suite.evaluating import Evaluating
 from vecstore.testing.store_suite.filtering import Filtering
@@ -44,6 +45,7 @@ class StoreSuite(
     Metadata,
     Searching,
     Paging,
+    Diverse,
     Lengths,
     Filtering,
     Evaluating,

@@ -144,6 +144,61 @@ class SwallowsKeywords(SimpleVectorStore):
         return super().search(query, **{k: v for k, v in options.items() if k in known})
 
 
+# --- what integrations need -------------------------------------------------------------------
+
+
+@caught_by("test_diverse_results[cosine]")
+class TakesTheNearestForDiverse(SimpleVectorStore):
+    def search(self, *arguments: Any, **options: Any) -> list[Document]:
+        options.pop("diversity", None)
+        options.pop("fetch_k", None)
+        return super().search(*arguments, **options)
+
+
+@caught_by("test_no_diversity_is_a_search")
+class TakesNoughtForAWish(SimpleVectorStore):
+    def search(self, *arguments: Any, **options: Any) -> list[Document]:
+        if options.get("diversity") == 0:
+            options["diversity"] = 0.5
+        return super().search(*arguments, **options)
+
+
+@caught_by("test_what_diverse_results_are_chosen_from")
+class PassesOverTheBestBeforeItChooses(SimpleVectorStore):
+    def search(self, *arguments: Any, **options: Any) -> list[Document]:
+        offset = options.pop("offset", 0) if "diversity" in options else 0
+        best = super().search(*arguments, **{**options, "top_k": 1 + offset, "diversity": 0})
+        rest = super().search(*arguments, **options)
+        return best[offset:] if offset else rest
+
+
+@caught_by("test_diverse_searches_of_every_kind")
+class ManyWithoutVectors(SimpleVectorStore):
+    def _search_many(self, vectors: Any, *, include_embedding: bool, **options: Any) -> Any:
+        return super()._search_many(vectors, include_embedding=False, **options)
+
+
+@caught_by("test_what_is_no_diversity_is_refused")
+class AnyNumberIsADiversity(SimpleVectorStore):
+    def search(self, *arguments: Any, **options: Any) -> list[Document]:
+        if isinstance(options.get("diversity"), float):
+            options["diversity"] = min(1.0, max(0.0, options["diversity"]))
+        return super().search(*arguments, **options)
+
+
+@caught_by("test_relevance_keeps_the_order")
+class ScoresForRelevance(SimpleVectorStore):
+    def relevance(self, score: float) -> float:
+        return max(0.0, score)
+
+
+@caught_by("test_embed_query_gives_what_a_search_uses")
+class EmbedsQueriesAsDocuments(SimpleVectorStore):
+    def embed_query(self, text: str) -> Any:
+        anything: Any = self.embedder
+        return anything.embed_documents([text])[0]
+
+
 # --- filters ----------------------------------------------------------------------------------
 
 

@@ -7,7 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
+from psycopg import sql
 
 from vecstore import Document
 from vecstore.dialects.pgvector.store import PgvectorStore
@@ -43,13 +45,32 @@ def test_reading_by_ids_takes_one_trip(open_pg: Open, trips: Trips) -> None:
 
 
 def test_the_store_knows_whether_the_server_makes_machine_code(
-    open_pg: Open, postgres_dsn: str
+    open_pg: Open, postgres_dsn: str, table: str
 ) -> None:
-    store = open_pg(dimension=2)
-    with store.native.connection() as connection:
-        (available,) = connection.execute("SELECT pg_jit_available()").fetchone()
-    assert store._facts is not None
-    assert store._facts.compiles is available
+    """A server without the means answers no in any case: one with them is what the function plays.
+
+    It says what the setting is, as the real one does, which our own transactions put off.
+    """
+    open_pg(dimension=2).close()
+    schema = sql.Identifier(f"means_of_{table}")
+    with psycopg.connect(postgres_dsn, autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE SCHEMA {}").format(schema))
+        try:
+            connection.execute(
+                sql.SQL(
+                    "CREATE FUNCTION {}.pg_jit_available() RETURNS boolean LANGUAGE sql "
+                    "AS $$SELECT current_setting('jit')::boolean$$"
+                ).format(schema)
+            )
+            for jit in ("on", "off"):
+                path = f"-csearch_path=means_of_{table},pg_catalog,public -cjit={jit}"
+                dsn = psycopg.conninfo.make_conninfo(postgres_dsn, options=path)
+                store = open_pg(dsn=dsn)
+                assert store._facts is not None
+                assert store._facts.compiles is (jit == "on")
+                store.close()
+        finally:
+            connection.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(schema))
 
 
 def test_where_a_statement_has_a_time_limit_it_takes_three(open_pg: Open, trips: Trips) -> None:

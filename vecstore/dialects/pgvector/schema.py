@@ -149,14 +149,13 @@ def read_table(cursor: Cursor[Any], spec: TableSpec) -> TableFacts | None:
     name = spec.identifier().as_string(cursor)
     cursor.execute(
         "SELECT t.oid, obj_description(t.oid, 'pg_class'), "
-        "has_any_column_privilege(t.oid, 'UPDATE'), pg_jit_available() "
-        "FROM (SELECT to_regclass(%s)::oid AS oid) AS t",
+        "has_any_column_privilege(t.oid, 'UPDATE') FROM (SELECT to_regclass(%s)::oid AS oid) AS t",
         [name],
     )
     row = cursor.fetchone()
     if row is None or row[0] is None:
         return None
-    oid, comment, lockable, compiles = row
+    oid, comment, lockable = row
     _check_layout(spec, comment)
     cursor.execute(
         "SELECT a.attname, t.typname, a.atttypmod, a.attnotnull, "
@@ -196,8 +195,18 @@ def read_table(cursor: Cursor[Any], spec: TableSpec) -> TableFacts | None:
         extension_schema=extension,
         nullable=not found[spec.embedding_column][2],
         lockable=lockable,
-        compiles=compiles,
+        compiles=_compiles(cursor),
     )
+
+
+def _compiles(cursor: Cursor[Any]) -> bool:
+    """Whether the server makes machine code in sessions that do not put that off, as ours do."""
+    cursor.execute("SAVEPOINT vecstore_compiles")
+    cursor.execute("SET LOCAL jit TO DEFAULT")
+    cursor.execute("SELECT pg_jit_available()")
+    row = cursor.fetchone()
+    cursor.execute("ROLLBACK TO SAVEPOINT vecstore_compiles")
+    return row is None or bool(row[0])
 
 
 def find_extension(cursor: Cursor[Any]) -> str | None:

@@ -188,6 +188,41 @@ class Meddling(QdrantClient):
         return super().batch_update_points(collection_name, *arguments, **options)
 
 
+class Asked(QdrantClient):
+    """Writes down how many points each page was to have."""
+
+    def __init__(self) -> None:
+        super().__init__(":memory:")
+        self.pages: list[int] = []
+
+    def scroll(self, collection_name: str, *arguments: Any, **options: Any) -> Any:
+        self.pages.append(options["limit"])
+        return super().scroll(collection_name, *arguments, **options)
+
+
+def test_local_mode_tries_the_filter_for_few_pages() -> None:
+    """It tries every point for each, so that pages of one size would take quadratic time."""
+    client = Asked()
+    store = QdrantStore("docs", client=client, dimension=2)
+    store.add([document(f"{n:04}", {"n": n % 2}) for n in range(4_000)])
+    odd = {f"{n:04}" for n in range(1, 4_000, 2)}
+    for read, last in (
+        (lambda: store.get(filter="n == 1"), 2_048),
+        (lambda: store.scan("n == 1", batch_size=256), 2_048),
+        (lambda: store.scan("n == 1", batch_size=256, include_embedding=True), 1_024),
+    ):
+        client.pages.clear()
+        found = [one.id for one in read()]
+        assert (len(found), set(found)) == (len(odd), odd)
+        assert client.pages == [256, 512, 1_024, last]
+    client.pages.clear()
+    assert len(store.get(filter="n == 1", limit=3)) == 3
+    assert client.pages == [3]
+    assert store.update_metadata(filter="n == 1", set={"n": 2}) == len(odd)
+    assert store.count("n == 2") == len(odd)
+    client.close()
+
+
 _ID = str(uuid4())
 
 

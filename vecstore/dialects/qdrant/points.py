@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from vecstore.store.limits import is_in_charset
 
 if TYPE_CHECKING:
     from vecstore.vectors import Vector
+
+_LARGEST: Final = {False: 4_096, True: 1_024}
+"""Points that local mode is asked for at once at most, without vectors and with them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +166,7 @@ class Points:
             operation: What the caller of the store asked for.
             filter: Which points; None for all.
             include_embedding: Whether to read vectors.
-            size: Of a page.
+            size: Of a page; in local mode of the first, and later ones are larger.
             without: A key of payloads that is not read.
         """
         return self._pages(operation, as_model(filter), include_embedding, size, without)
@@ -199,6 +202,9 @@ class Points:
             yield list(page)
             if offset is None:
                 return
+            if self.call.local:
+                # It tries the filter on every point for each page, however many points that has.
+                size = max(size, min(2 * size, _LARGEST[include_embedding]))
 
     def documents(
         self, points: Iterable[Any], foreign: ForeignRecords, sign: float | None = None

@@ -41,15 +41,18 @@ def test_orderings_of_known_texts(address: Callable[[Path], str], tmp_path: Path
 
 def test_columns_of_postgres(postgres_dsn: str) -> None:
     import psycopg
+    from psycopg import sql
 
     table = "opened_with_schema"
+    name = sql.Identifier(table)
     try:
         url = _postgres(postgres_dsn, table)
         with open_store(url, dimension=2, index=None, schema=SIZES, columns=["year"]) as store:
             store.add([Document("", {"size": "small", "year": 2020}, "a", [1, 0])])
             assert store.count("year >= 2020") == 1
         with psycopg.connect(postgres_dsn) as connection:
-            assert connection.execute(f"SELECT year FROM {table}").fetchone() == (2020,)
+            read = connection.execute(sql.SQL("SELECT year FROM {}").format(name))
+            assert read.fetchone() == (2020,)
     finally:
         with psycopg.connect(postgres_dsn) as connection:
-            connection.execute(f"DROP TABLE IF EXISTS {table}")
+            connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(name))

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import psycopg
 import pytest
+from psycopg import sql
 
 from tests.store.refusing import refusing
 from vecstore import (
@@ -245,11 +246,14 @@ def test_rows_are_locked_while_they_are_judged(
 ) -> None:
     store, dsn, table = locked
     held: list[bool] = []
+    lock = sql.SQL("SELECT 1 FROM {} WHERE id = '3' FOR UPDATE NOWAIT").format(
+        sql.Identifier(table)
+    )
 
     def judge(metadata: Mapping[str, Any]) -> bool:
         with psycopg.connect(dsn, autocommit=True) as other:
             try:
-                other.execute(f"SELECT 1 FROM {table} WHERE id = '3' FOR UPDATE NOWAIT")
+                other.execute(lock)
                 held.append(False)
             except psycopg.errors.LockNotAvailable:
                 held.append(True)
@@ -285,12 +289,12 @@ def test_rows_of_others_without_metadata_are_judged(
     locked: tuple[PgvectorStore, str, str],
 ) -> None:
     store, dsn, table = locked
+    insert = sql.SQL(
+        "INSERT INTO {} (id, text, metadata, embedding) VALUES (%s, '', %s, '[1,1]')"
+    ).format(sql.Identifier(table))
     with psycopg.connect(dsn, autocommit=True) as other:
         for id, metadata in (("null", "null"), ("list", "[1]")):
-            other.execute(
-                f"INSERT INTO {table} (id, text, metadata, embedding) VALUES (%s, '', %s, '[1,1]')",
-                [id, metadata],
-            )
+            other.execute(insert, [id, metadata])
     refusing(store, lambda atom: atom.key.path == ("n",))
     with pytest.warns(UserWarning, match="no document of this store's layout"):
         assert store.count("n IS NULL", residual="evaluate") == 1

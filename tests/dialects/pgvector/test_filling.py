@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import psycopg
 import pytest
+from psycopg import sql
 
 from vecstore import (
     ConfigurationError,
@@ -38,9 +39,16 @@ class Table:
     def __init__(self, dsn: str, name: str) -> None:
         self.dsn, self.name = dsn, name
 
-    def ask(self, statement: str) -> list[tuple[Any, ...]]:
+    def composed(self, statement: str, **names: str) -> sql.Composed:
+        """A statement with names in it, among them ``{table}``, and ``{regclass}`` as a literal."""
+        identifiers = {name: sql.Identifier(one) for name, one in names.items()}
+        return sql.SQL(statement).format(
+            table=sql.Identifier(self.name), regclass=sql.Literal(self.name), **identifiers
+        )
+
+    def ask(self, statement: str, **names: str) -> list[tuple[Any, ...]]:
         with psycopg.connect(self.dsn, autocommit=True) as connection:
-            cursor = connection.execute(statement.replace("TABLE_NAME", self.name))
+            cursor = connection.execute(self.composed(statement, **names))
             return cursor.fetchall() if cursor.description else []
 
     def indexes(self) -> list[str]:
@@ -50,7 +58,7 @@ class Table:
             for stub, options in self.ask(
                 "SELECT i.indpred IS NOT NULL, c.reloptions FROM pg_index i "
                 "JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am am ON am.oid = c.relam "
-                "WHERE am.amname = 'hnsw' AND i.indrelid = 'TABLE_NAME'::regclass"
+                "WHERE am.amname = 'hnsw' AND i.indrelid = {regclass}::regclass"
             )
         ]
 
@@ -59,8 +67,10 @@ class Table:
         with psycopg.connect(self.dsn) as connection:
             connection.execute("SET LOCAL enable_seqscan = off")
             vector = str(VECTORS[row].tolist())
-            statement = f"SELECT id FROM {self.name} ORDER BY embedding <=> %s::vector LIMIT 1"
-            plan = connection.execute(f"EXPLAIN {statement}", [vector]).fetchall()
+            statement = self.composed(
+                "SELECT id FROM {table} ORDER BY embedding <=> %s::vector LIMIT 1"
+            )
+            plan = connection.execute(sql.SQL("EXPLAIN {}").format(statement), [vector]).fetchall()
             assert "Index Scan" in str(plan), plan
             found = connection.execute(statement, [vector]).fetchone()
             assert found is not None
@@ -228,7 +238,7 @@ def test_nobody_is_made_to_wait_for_it(open_pg: Open, seen: Table) -> None:
     store = open_pg(dimension=DIMENSION)
     meanwhile: list[list[str]] = []
     with psycopg.connect(seen.dsn) as reader:
-        reader.execute(f"SELECT count(*) FROM {seen.name}")  # its transaction stays open
+        reader.execute(seen.composed("SELECT count(*) FROM {table}"))  # its transaction stays open
         store.add(documents(), progress=lambda done, all: meanwhile.append(seen.indexes()))
     assert meanwhile[0] == ["built"]
     assert seen.found_by_the_index(7) == "00007"
@@ -240,7 +250,9 @@ def test_a_reader_keeps_the_stub_but_not_the_index_away(open_pg: Open, seen: Tab
     with reader:
         store.add(
             documents(),
-            progress=lambda done, all: reader.execute(f"SELECT 1 FROM {seen.name}") and None,
+            progress=lambda done, all: (
+                reader.execute(seen.composed("SELECT 1 FROM {table}")) and None
+            ),
         )
         assert sorted(seen.indexes()) == ["built", "stub"]
         assert store.search(vector=VECTORS[7], top_k=1)[0].id == "00007"
@@ -256,38 +268,36 @@ def test_a_table_of_another_role_or_another_layout_keeps_its_index(
     open_pg: Open, seen: Table
 ) -> None:
     store = open_pg(dimension=DIMENSION)
-    seen.ask("COMMENT ON TABLE TABLE_NAME IS 'ours'")
+    seen.ask("COMMENT ON TABLE {table} IS 'ours'")
     meanwhile: list[list[str]] = []
     store.add(documents(), progress=lambda done, all: meanwhile.append(seen.indexes()))
     assert meanwhile[0] == ["built"]
     with pytest.raises(ConfigurationError, match="not made by vecstore"), store.bulk_load():
         pass
     store.clear()
-    seen.ask("COMMENT ON TABLE TABLE_NAME IS 'vecstore layout 1'")
+    seen.ask("COMMENT ON TABLE {table} IS 'vecstore layout 1'")
     role = f"writer_of_{seen.name}"
-    seen.ask(f"CREATE ROLE {role} LOGIN")
+    seen.ask("CREATE ROLE {role} LOGIN", role=role)
     try:
-        seen.ask(f"GRANT SELECT, INSERT, UPDATE, DELETE ON TABLE_NAME TO {role}")
+        seen.ask("GRANT SELECT, INSERT, UPDATE, DELETE ON {table} TO {role}", role=role)
         writer = open_pg(dsn=psycopg.conninfo.make_conninfo(seen.dsn, user=role))
         writer.add(documents(), progress=lambda done, all: meanwhile.append(seen.indexes()))
         writer.close()
         assert meanwhile[-1] == ["built"]
     finally:
-        seen.ask(f"DROP OWNED BY {role}")
-        seen.ask(f"DROP ROLE {role}")
+        seen.ask("DROP OWNED BY {role}", role=role)
+        seen.ask("DROP ROLE {role}", role=role)
 
 
 def test_an_index_of_another_kind_is_left_alone(open_pg: Open, seen: Table) -> None:
     store = open_pg(dimension=DIMENSION)
     (name,) = [name for (name,) in seen.ask(
-        "SELECT indexrelid::regclass::text FROM pg_index i JOIN pg_class c ON c.oid = indexrelid "
+        "SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = indexrelid "
         "JOIN pg_am am ON am.oid = c.relam WHERE am.amname = 'hnsw' "
-        "AND indrelid = 'TABLE_NAME'::regclass"
+        "AND indrelid = {regclass}::regclass"
     )]  # fmt: skip
-    seen.ask(f"DROP INDEX {name}")
-    seen.ask(
-        "CREATE INDEX ON TABLE_NAME USING hnsw (embedding vector_cosine_ops) WHERE id <> 'none'"
-    )
+    seen.ask("DROP INDEX {name}", name=name)
+    seen.ask("CREATE INDEX ON {table} USING hnsw (embedding vector_cosine_ops) WHERE id <> 'none'")
     before = seen.indexes()
     meanwhile: list[list[str]] = []
     store.add(documents(), progress=lambda done, all: meanwhile.append(seen.indexes()))

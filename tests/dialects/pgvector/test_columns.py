@@ -11,6 +11,7 @@ import pytest
 
 from tests.engines.postgres import promoted
 from vecstore import (
+    BackendError,
     ConfigurationError,
     Document,
     DocumentError,
@@ -110,6 +111,17 @@ def test_add_and_update_refuse_what_a_declared_key_cannot_hold(
     with pytest.raises(DocumentError, match=r"declared as|does not fit the schema"):
         store.update_metadata(["there"], set={key: value})
     assert store.get(["there"])[0].metadata == {}
+
+
+def test_what_an_index_cannot_hold_is_told_by_what_to_do(
+    open_pg: Callable[..., PgvectorStore],
+) -> None:
+    store = open_pg(**promoted({"s": "str"}), dimension=2, index=None)
+    noise = random.Random(1).randbytes(20_000).hex()
+    for length in (10_000, 40_000):  # past a third of a page, and past a page
+        with pytest.raises(BackendError, match=r"leave keys with longer ones out of columns"):
+            store.add([Document("", {"s": noise[:length]}, id="x", embedding=[1, 0])])
+    assert store.count() == 0
 
 
 def test_columns_follow_every_change(open_pg: Callable[..., PgvectorStore]) -> None:

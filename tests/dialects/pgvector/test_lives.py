@@ -403,7 +403,7 @@ WRITES: dict[str, tuple[int, Callable[[PgvectorStore, list[str]], object]]] = {
 
 def _without_staging(store: PgvectorStore) -> PgvectorStore:
     """As for a role that may not make temporary tables."""
-    store._staging = False
+    store._writing.may_stage = False
     return store
 
 

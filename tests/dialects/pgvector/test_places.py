@@ -320,10 +320,10 @@ class TestTables:
         def broken(*_: Any) -> Any:
             raise ConfigurationError("no")
 
-        store._written = broken  # type: ignore[method-assign]
+        store._writing.write = broken  # type: ignore[method-assign]
         with pytest.raises(ConfigurationError):
             store.add(documents(2))
-        del store._written  # type: ignore[method-assign]
+        del store._writing.write  # type: ignore[method-assign]
         assert store.dimension is None
         assert store.count() == 0
         store.add(documents(2))

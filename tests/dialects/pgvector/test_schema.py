@@ -301,3 +301,9 @@ def test_short_lists_are_looked_up_row_by_row_where_no_index_serves_them(
     bare = open_pg(create=False)
     assert "@>" not in bare._dialect.compile(condition).query
     assert {one.id for one in bare.get(filter=condition)} == found == {"0", "2", "3"}
+
+
+@pytest.mark.parametrize("effort", ["40; DROP TABLE documents", 4.5, True])
+def test_an_effort_is_a_whole_number(open_pg: Open, effort: object) -> None:
+    with pytest.raises(ConfigurationError, match="search_effort is a whole number"):
+        open_pg(dimension=2, search_effort=effort)

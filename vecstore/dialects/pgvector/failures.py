@@ -28,6 +28,11 @@ _HINTS: Final[dict[str, str]] = {
         "; a connection pooler in transaction mode mixes up prepared statements: open the store "
         "with prepare_threshold=None"
     ),
+    # Of many indexes of a table the server names none, and no row.
+    "54000": (
+        "; an entry of an index holds some 2,700 bytes of a text: leave keys with longer ones out "
+        "of columns=..."
+    ),
 }
 
 

@@ -26,7 +26,7 @@ from vecstore.dialects.pgvector.filling import (
     take_away,
 )
 from vecstore.dialects.pgvector.layout import encode_json
-from vecstore.dialects.pgvector.rows import WireVector, documents_of, rows_to_wire, vector_text
+from vecstore.dialects.pgvector.rows import WireVector, documents_of
 from vecstore.dialects.pgvector.schema import (
     MAX_HALF_INDEXED,
     IndexKind,
@@ -37,6 +37,7 @@ from vecstore.dialects.pgvector.schema import (
     read_table,
 )
 from vecstore.dialects.pgvector.statements import MOST_ROWS, Statements
+from vecstore.dialects.pgvector.writing import Writing
 from vecstore.document import Document, shown_id
 from vecstore.embedding import BatchingStrategy, EmbedderInput, check_dimension
 from vecstore.errors import (
@@ -49,14 +50,7 @@ from vecstore.errors import (
 from vecstore.filter.convert import Compiled
 from vecstore.filter.text import key_text
 from vecstore.filter.tree import Expression
-from vecstore.store.backend import (
-    Batch,
-    Judge,
-    Place,
-    Selection,
-    duplicates_error,
-    id_outside,
-)
+from vecstore.store.backend import Batch, Judge, Place, Selection
 from vecstore.store.base import VectorStore
 from vecstore.store.capabilities import Metric, StoreCapabilities
 from vecstore.store.foreign import ForeignRecords
@@ -77,11 +71,6 @@ if TYPE_CHECKING:
     from vecstore.vectors import Vector
 
 Result = TypeVar("Result")
-
-COPY_FROM = 64
-"""Documents in a batch from which on COPY beats arrays as parameters."""
-ARRAY_ROWS = 512
-"""Documents that travel as one set of arrays; a parameter ends at a gigabyte."""
 
 _PROBES: dict[IndexKind, str] = {"hnsw": "strict_order", "ivfflat": "relaxed_order"}
 
@@ -194,6 +183,8 @@ class PgvectorStore(VectorStore):
         self._title = f"the table {self._spec.shown}"
         if isinstance(dimension, int):
             self._spec.check_dimension(dimension)
+        if search_effort is not None and type(search_effort) is not int:
+            raise ConfigurationError(f"search_effort is a whole number, not {search_effort!r}")
         if index is not None:
             self.capabilities = replace(self.capabilities, max_dimension=MAX_HALF_INDEXED)
             if isinstance(dimension, int):
@@ -211,7 +202,7 @@ class PgvectorStore(VectorStore):
         self._large = False  # once a table has many rows, it is not counted again
         self._server: Any = None
         self._sql: Statements | None = None
-        self._staging: bool | None = None
+        self._writing = Writing()
         with ExitStack() as undone:
             if self._folder is not None:
                 from vecstore.dialects.pgvector.embedded import EmbeddedServer
@@ -512,87 +503,13 @@ class PgvectorStore(VectorStore):
 
         def work(cursor: Cursor[Any]) -> tuple[Iterable[str], TableFacts]:
             facts = self._ready_for(cursor, batch.vectors.shape[1])
-            return self._written(cursor, batch, Statements(self._spec, facts)), facts
+            return self._writing.write(cursor, batch, Statements(self._spec, facts)), facts
 
         written, facts = self._connections.run("add", work)
         if self._facts is None:
             # The table was made by this call, which is known to have worked only now.
             self._take(facts)
         return written
-
-    def _written(self, cursor: Cursor[Any], batch: Batch, sql: Statements) -> Iterable[str]:
-        within = batch.within
-        scope = {} if within is None else within.params
-        narrowed = None if within is None else within.query
-        written: set[str] = set()
-        telling = batch.on_conflict != "replace" or within is not None
-        for source, params in self._sources(cursor, batch, sql):
-            statement = sql.insert(source, batch.on_conflict, narrowed)
-            cursor.execute(statement, {**params, **scope})
-            if telling:
-                written.update([row[0] for row in cursor.fetchall()])
-        if not telling:
-            return batch.ids
-        if within is not None and len(written) < len(batch):
-            self._refuse_outsiders(cursor, batch, written, sql)
-        if batch.on_conflict == "error" and len(written) < len(batch):
-            taken = [id for id in batch.ids if id not in written]
-            # Raising here rolls the whole batch back.
-            raise duplicates_error(taken)
-        return [id for id in batch.ids if id in written]
-
-    def _sources(
-        self, cursor: Cursor[Any], batch: Batch, sql: Statements
-    ) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Where an INSERT finds the batch, with its parameters: one place, or one part by one."""
-        metadata = [encode_json(one) for one in batch.metadata]
-        if len(batch) >= COPY_FROM and self._may_stage(cursor):
-            cursor.execute(sql.staging, {})
-            vectors = rows_to_wire(batch.vectors)
-            with cursor.copy(sql.copy) as copy:
-                # The bytes of a vector are what the server receives one from, whatever their type.
-                copy.set_types(["text", "text", "text", "bytea"])
-                for row in zip(batch.ids, batch.texts, metadata, vectors, strict=True):
-                    copy.write_row(row)
-            yield sql.staged, {}
-            return
-        # In the order of ids, like the rows of each statement.
-        order = sorted(range(len(batch)), key=batch.ids.__getitem__)
-        for start in range(0, len(order), ARRAY_ROWS):
-            part = order[start : start + ARRAY_ROWS]
-            yield (
-                sql.arrays,
-                {
-                    "new_ids": [batch.ids[row] for row in part],
-                    "new_texts": [batch.texts[row] for row in part],
-                    "new_metadata": [metadata[row] for row in part],
-                    "new_vectors": [vector_text(batch.vectors[row]) for row in part],
-                },
-            )
-
-    def _may_stage(self, cursor: Cursor[Any]) -> bool:
-        """Whether this role may make temporary tables, which a right to write rows does not say."""
-        if self._staging is None:
-            cursor.execute(
-                "SELECT has_database_privilege(current_database(), 'TEMP') "
-                "AND NOT pg_is_in_recovery()"
-            )
-            row = cursor.fetchone()
-            self._staging = bool(row and row[0])
-        return self._staging
-
-    def _refuse_outsiders(
-        self, cursor: Cursor[Any], batch: Batch, written: set[str], sql: Statements
-    ) -> None:
-        left = [id for id in batch.ids if id not in written]
-        if batch.on_conflict != "replace":
-            statement = sql.outside(batch.within.query)
-            cursor.execute(statement, {**batch.within.params, "ids": left})
-            outside = {row[0] for row in cursor.fetchall()}
-            left = [id for id in left if id in outside]
-        if left:
-            # Raising here rolls the whole batch back.
-            raise id_outside(left)
 
     def _stored_ids(self, ids: tuple[str, ...]) -> set[str]:
         def work(cursor: Cursor[Any], sql: Statements) -> set[str]:

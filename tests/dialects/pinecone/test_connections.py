@@ -260,6 +260,11 @@ class TestAddresses:
             ("pinecone://docs/kb?host=https://example.org", "PINECONE_API_KEY would be sent"),
             ("pinecone:?index_host=pinecone.io.example.org", "index_host=... or api_key"),
             ("pinecone:?index_host=http://[", "PINECONE_API_KEY would be sent"),
+            # The client puts https:// before it, and asks example.org.
+            ("pinecone://docs/kb?host=example.org://docs.pinecone.io", "PINECONE_API_KEY would be"),
+            ("pinecone:?index_host=example.org://localhost", "PINECONE_API_KEY would be sent"),
+            ("pinecone:?index_host=http://docs.pinecone.io", "unencrypted, and PINECONE_API_KEY"),
+            ("pinecone:?index_host=example.org%5C@docs.pinecone.io", "would be sent"),
         ],
     )
     def test_what_is_no_address(self, url: str, words: str, key: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +29,7 @@ HOST_VARIABLE: Final = "PINECONE_CONTROLLER_HOST"
 _CONNECTIONS = 64
 _SHORTEST_TIMEOUT = 0.1
 _ON_THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
+_ADDRESS = re.compile(r"(https?://)?(?P<name>[A-Za-z0-9.-]+|\[::1\])(:[0-9]+)?(/.*)?")
 
 
 class Calls:
@@ -348,21 +350,26 @@ def check_addressee(option: str, address: str) -> None:
         address: A host, with or without a scheme.
 
     Raises:
-        ConfigurationError: If it is neither Pinecone's nor this machine.
+        ConfigurationError: If it is neither Pinecone's, encrypted, nor this machine.
 
     Example:
         >>> check_addressee("host", "http://localhost:5080")
         >>> check_addressee("index_host", "docs-1a2b3c.svc.aped-4627-b74a.pinecone.io")
     """
-    try:
-        name = urlsplit(address if "//" in address else f"//{address}").hostname or ""
-    except ValueError:
-        name = ""
-    if name in _ON_THIS_MACHINE or name == "pinecone.io" or name.endswith(".pinecone.io"):
+    # Only what every reader of addresses takes for the same host: the client puts https:// before
+    # whatever does not start so, even before another scheme.
+    found = _ADDRESS.fullmatch(address)
+    name = "" if found is None else found["name"].strip("[]").lower()
+    if name in _ON_THIS_MACHINE:
         return
+    where = "names a host that is not Pinecone's"
+    if name == "pinecone.io" or name.endswith(".pinecone.io"):
+        if not address.startswith("http://"):
+            return
+        where = "is unencrypted"
     raise ConfigurationError(
-        f"the address names a host that is not Pinecone's, and {KEY_VARIABLE} would be sent there; "
-        f"pass {option}=... or api_key=... by keyword"
+        f"the address {where}, and {KEY_VARIABLE} would be sent there; pass {option}=... or "
+        "api_key=... by keyword"
     )
 
 

@@ -7,19 +7,27 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from inspect import iscoroutinefunction
 from pathlib import Path
 
 import pytest
 
+from tests.servers.pinecone import KEY, PineconeServer
 from vecstore import VectorStore, open_store
 
 Opener = Callable[..., VectorStore]
 _numbers = itertools.count()
 
 
-@pytest.fixture(params=["memory", "postgresql", "qdrant", "milvus"])
+@pytest.fixture(scope="module")
+def pinecone() -> Iterator[PineconeServer]:
+    pytest.importorskip("pinecone")
+    with PineconeServer() as server:
+        yield server
+
+
+@pytest.fixture(params=["memory", "postgresql", "qdrant", "milvus", "pinecone"])
 def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
     """Opens an empty store of each engine, given its options."""
     name = f"adapter_{next(_numbers)}"
@@ -32,6 +40,10 @@ def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
     if request.param == "qdrant":
         pytest.importorskip("qdrant_client")
         return lambda **options: open_store(f"qdrant:?collection={name}", **options)
+    if request.param == "pinecone":
+        server = request.getfixturevalue("pinecone")
+        address = f"pinecone://docs/{name}?host={server.address}&create=true"
+        return lambda **options: open_store(address, api_key=KEY, **options)
     pytest.importorskip("milvus_lite")
     address = f"milvus:///{tmp_path}/milvus.db?collection={name}"
     return lambda **options: open_store(address, **options)

@@ -3,18 +3,49 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, ClassVar, Final, Protocol
 
 from vecstore.document import Document
-from vecstore.errors import SchemaMismatchError
+from vecstore.errors import DocumentError, SchemaMismatchError
+from vecstore.filter.evaluate import Evaluator
+from vecstore.filter.tree import Expression
 from vecstore.store.backend import Batch, Place, Selection
 from vecstore.store.base import VectorStore
 from vecstore.store.foreign import ForeignRecords
 
 BATCH: Final = 256
 """Records in one request: what fits into the messages that servers take and send by default."""
+
+
+def decider(filter: Expression) -> Callable[[Any], bool | None]:
+    """What decides whether a record's metadata matches, for what the engine does not decide.
+
+    Args:
+        filter: Nothing is made of it before the first record.
+
+    Returns:
+        A function of metadata: whether it matches, or None where it holds what no document does
+        (others wrote it).
+
+    Example:
+        >>> from vecstore import F
+        >>> decide = decider(F.n > 1)
+        >>> decide({"n": 2}), decide({}), decide({"n": [1, "a"]})
+        (True, False, None)
+    """
+    made: list[Evaluator] = []
+
+    def decide(metadata: Any) -> bool | None:
+        if not made:
+            made.append(Evaluator(filter))
+        try:
+            return made[0].matches(metadata)
+        except DocumentError:
+            return None
+
+    return decide
 
 
 class Calls(Protocol):

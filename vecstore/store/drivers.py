@@ -1,16 +1,49 @@
-"""What stores share that call a database's client: its errors as ours, told without secrets."""
+"""What stores share that call a database's client: requests of a bounded size, and its errors.
+
+Errors come out as ours, told without secrets.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, TypeVar
 
 from vecstore.errors import BackendError, BackendNotInstalledError, SchemaMismatchError
 from vecstore.installing import install_line
 
+Item = TypeVar("Item")
+
 _RETRYABLE_GRPC: Final = frozenset(
     {"UNAVAILABLE", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED", "ABORTED"}
 )
+
+
+def in_parts(
+    items: Iterable[Item], size_of: Callable[[Item], int], most_size: int, most: int | None = None
+) -> Iterator[list[Item]]:
+    """Items in parts of which one request carries each; an item that is too large goes alone.
+
+    Args:
+        items: In their order.
+        size_of: How much of a request one takes.
+        most_size: What there is room for.
+        most: How many there may be, None for any number.
+
+    Example:
+        >>> list(in_parts(["a", "bb", "ccc", "d"], len, 3))
+        [['a', 'bb'], ['ccc'], ['d']]
+    """
+    part: list[Item] = []
+    size = 0
+    for item in items:
+        needs = size_of(item)
+        if part and (len(part) == most or size + needs > most_size):
+            yield part
+            part, size = [], 0
+        part.append(item)
+        size += needs
+    if part:
+        yield part
 
 
 class Secrets:

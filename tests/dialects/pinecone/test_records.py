@@ -21,8 +21,13 @@ from vecstore import (
     Schema,
     UnsupportedFilterError,
 )
-from vecstore.dialects.pinecone.records import MOST_METADATA_BYTES, ZEROS, check_size, record_id
-from vecstore.dialects.pinecone.store import PineconeStore
+from vecstore.dialects.pinecone.records import (
+    MOST_METADATA_BYTES,
+    VERSION,
+    ZEROS,
+    check_size,
+    record_id,
+)
 from vecstore.dialects.pinecone.writing import Row, _requests
 
 
@@ -314,27 +319,48 @@ class TestVisibility:
         assert caught.value.retryable
         assert caught.value.stored_ids == ["a", "b"]
 
+    def test_all_requests_of_a_write_are_waited_for(
+        self, open_pinecone: Open, server: PineconeServer
+    ) -> None:
+        store = open_pinecone()
+
+        def later(request: Any) -> None:
+            if request.path == "/vectors/upsert":
+                server.delay += 0.2
+
+        server.http.during_answer = later
+        store.add([one(f"{n}") for n in range(1_024)])
+        assert server.asked("/vectors/upsert") == 2
+        assert store.count() == 1_024
+
     def test_writes_of_others_are_not_waited_for(
         self, open_pinecone: Open, server: PineconeServer
     ) -> None:
         """Somebody deletes what was written before it is seen, and adds what was deleted."""
-        store, other = open_pinecone(), open_pinecone(wait_until_visible=False)
+        store = open_pinecone(deadline=5)
         server.delay = 0.05
-        done: list[str] = []
+        meddled: list[str] = []
 
         def meddle(request: Any) -> None:
-            if request.path == "/query" and not done:
-                done.append("deleted")
-                space = server.indexes["docs"].namespaces["kb"]
+            if request.path != "/query" or meddled == ["deleted", "added"]:
+                return
+            space = server.indexes["docs"].namespaces["kb"]
+            if not meddled:
+                meddled.append("deleted")
                 space.write(0, lambda: space.seen.pop("a", None) and None)
+            elif server.asked("/vectors/delete"):
+                meddled.append("added")
+                space.write(0, lambda: space.seen.update(b=theirs))
 
         server.http.during_answer = meddle
         store.add([one("a"), one("b")])
-        assert done
         assert [found.id for found in store.scan()] == ["b"]
+        values, fields = server.indexes["docs"].namespaces["kb"].seen["b"]
+        assert fields is not None
+        theirs = (values, {**fields, VERSION: "of somebody else"})
         assert store.delete(["b"]) == 1
-        other.add([one("b")])
-        assert isinstance(other, PineconeStore)
+        assert meddled == ["deleted", "added"]
+        assert [found.id for found in store.scan()] == ["b"]
 
 
 def test_several_searches_at_once(open_pinecone: Open, server: PineconeServer) -> None:

@@ -12,11 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from vecstore.errors import DocumentError
 from vecstore.filter.convert import Compiled
-from vecstore.filter.evaluate import Evaluator
 from vecstore.filter.normalize import simplified
 from vecstore.filter.tree import LOGICAL, NULL_TESTS, Expression, Op, trusted
+from vecstore.store.collection import decider
 
 ASKED: Final = 48
 """Literals that milvus-lite is asked at most: about as many cost as much as reading a row."""
@@ -63,7 +62,7 @@ def row_filter(
         compiled.matches_nothing,
         str(coarse),
         whole,
-        _decider(filter),
+        decider(filter),
     )
 
 
@@ -93,17 +92,3 @@ def _cheap_part(simple: Expression, presence: bool) -> Expression | None:
     if len(kept) > 1:
         return trusted(Op.AND, tuple(kept))
     return kept[0] if kept else None
-
-
-def _decider(filter: Expression) -> Callable[[Any], bool | None]:
-    made: list[Evaluator] = []
-
-    def decide(metadata: Any) -> bool | None:
-        if not made:
-            made.append(Evaluator(filter))
-        try:
-            return made[0].matches(metadata)
-        except DocumentError:
-            return None
-
-    return decide

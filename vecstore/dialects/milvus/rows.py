@@ -19,6 +19,7 @@ from vecstore.document import Document, stored_document
 from vecstore.errors import BackendError
 from vecstore.filter.convert import Compiled
 from vecstore.store.collection import BATCH
+from vecstore.store.drivers import in_parts
 from vecstore.store.foreign import ForeignRecords, fault_of
 from vecstore.store.limits import is_in_charset
 
@@ -280,7 +281,8 @@ class Rows:
             BackendError: If one fails; ``stored_ids`` names the documents of those before.
         """
         written: list[str] = []
-        for part in self._requests(rows, dimension):
+        fixed = _OVERHEAD + MAX_METADATA_BYTES + 4 * dimension
+        for part in in_parts(rows, lambda row: fixed + self._varying_size(row), MAX_REQUEST_BYTES):
             try:
                 self.call(operation, self._upserting(part), writing=True)
             except BackendError as error:
@@ -300,21 +302,6 @@ class Rows:
 
     def _upserting(self, part: list[dict[str, Any]]) -> Any:
         return lambda client: client.upsert(self.collection, part, timeout=self.call.timeout)
-
-    def _requests(
-        self, rows: Iterable[dict[str, Any]], dimension: int
-    ) -> Iterator[list[dict[str, Any]]]:
-        part: list[dict[str, Any]] = []
-        size = 0
-        for row in rows:
-            needs = _OVERHEAD + MAX_METADATA_BYTES + 4 * dimension + self._varying_size(row)
-            if part and size + needs > MAX_REQUEST_BYTES:
-                yield part
-                part, size = [], 0
-            part.append(row)
-            size += needs
-        if part:
-            yield part
 
     def _varying_size(self, row: Mapping[str, Any]) -> int:
         texts = [value for value in row.values() if isinstance(value, str)]

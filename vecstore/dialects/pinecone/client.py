@@ -124,6 +124,25 @@ class Calls:
         """
         return self._tried(operation, lambda left: call(self.client, left), deadline)
 
+    def in_namespace(
+        self,
+        operation: str,
+        call: Callable[[Any, float], Result],
+        deadline: Deadline | None = None,
+    ) -> Result | None:
+        """Run one request on a namespace; None where that is not there: nothing was written yet."""
+        from pinecone import NotFoundError
+
+        def ask(index: Any, timeout: float) -> Result | None:
+            try:
+                return call(index, timeout)
+            except NotFoundError as error:
+                if "namespace" in error.message.lower():
+                    return None
+                raise
+
+        return self(operation, ask, deadline)
+
     def control(self, operation: str, call: Callable[[Any], Result]) -> Result:
         """Run one request on the control plane; ``call`` gets the ``pinecone.Pinecone``."""
         return self._tried(operation, lambda _: call(self._controller()), None)

@@ -10,10 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from vecstore.errors import DocumentError
 from vecstore.filter.convert import Compiled
-from vecstore.filter.evaluate import Evaluator
 from vecstore.filter.tree import Expression
+from vecstore.store.collection import decider
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +20,10 @@ class RecordFilter(Compiled):
     """A compiled filter that can decide a document by itself.
 
     Attributes:
-        decide: Whether metadata matches.
+        decide: Whether metadata matches; None where it holds what no document does.
     """
 
-    decide: Callable[[Any], bool] = lambda metadata: False
+    decide: Callable[[Any], bool | None] = lambda metadata: None
 
 
 def record_filter(filter: Expression, to_query: Callable[[Expression], Compiled]) -> RecordFilter:
@@ -42,23 +41,13 @@ def record_filter(filter: Expression, to_query: Callable[[Expression], Compiled]
         ({'__vecstore_tokens': {'$eq': '["n"]=1'}}, True)
     """
     compiled = to_query(filter)
-    evaluators: list[Evaluator] = []
-
-    def decide(metadata: Any) -> bool:
-        if not evaluators:
-            evaluators.append(Evaluator(filter))
-        try:
-            return evaluators[0].matches(metadata)
-        except DocumentError:  # others wrote what no document holds
-            return False
-
     return RecordFilter(
         compiled.dialect,
         compiled.native,
         compiled.params,
         compiled.matches_all,
         compiled.matches_nothing,
-        decide,
+        decider(filter),
     )
 
 

@@ -23,6 +23,7 @@ from vecstore.dialects.pinecone.layout import filter_fields
 from vecstore.dialects.pinecone.retries import Deadline
 from vecstore.document import Document, shown_id, stored_document
 from vecstore.errors import BackendError, DocumentError
+from vecstore.store.drivers import in_parts
 from vecstore.store.foreign import ForeignRecords, fault_of
 
 if TYPE_CHECKING:
@@ -210,10 +211,10 @@ class Records:
 
     def _fetch(self, operation: str, part: list[str]) -> Callable[[Deadline], dict[str, Any]]:
         def task(deadline: Deadline) -> dict[str, Any]:
-            answer = self.call(
+            answer = self.call.in_namespace(
                 operation,
-                lambda index, timeout: in_namespace(
-                    lambda: index.fetch(ids=part, namespace=self.namespace, timeout=timeout)
+                lambda index, timeout: index.fetch(
+                    ids=part, namespace=self.namespace, timeout=timeout
                 ),
                 deadline,
             )
@@ -274,55 +275,45 @@ class Records:
 
     def keys(self, operation: str, size: int = _PAGE) -> Iterator[list[str]]:
         """The ids of all records, page by page."""
-        token: str | None = None
-
-        def ask(index: Any, timeout: float) -> Any:
-            return in_namespace(
-                lambda: index.list_paginated(
-                    limit=size,
-                    pagination_token=token,
-                    namespace=self.namespace,
-                    timeout=timeout,
-                )
-            )
-
-        while True:
-            answer = self.call(operation, ask)
-            if answer is None:
-                return
+        answers = self._answers(
+            operation, lambda index, more: index.list_paginated(limit=size, **more)
+        )
+        for answer in answers:
             yield [one.id for one in answer.vectors]
-            token = _next_of(answer)
-            if token is None:
-                return
 
     def _filtered(
         self, operation: str, filter: RecordFilter, embedding: bool, size: int
     ) -> Iterator[list[Record]]:
-        token: str | None = None
-
-        def ask(index: Any, timeout: float) -> Any:
-            return in_namespace(
-                lambda: index.fetch_by_metadata(
-                    filter=filter.native,
-                    limit=size,
-                    pagination_token=token,
-                    namespace=self.namespace,
-                    timeout=timeout,
-                )
-            )
-
-        while True:
-            answer = self.call(operation, ask)
-            if answer is None:
-                return
+        answers = self._answers(
+            operation,
+            lambda index, more: index.fetch_by_metadata(filter=filter.native, limit=size, **more),
+        )
+        for answer in answers:
             records = (
                 Record.read(key, one.metadata, one.values if embedding else None)
                 for key, one in answer.vectors.items()
             )
             yield list(_matching(records, filter))
-            token = _next_of(answer)
-            if token is None:
+
+    def _answers(self, operation: str, ask: Callable[[Any, dict[str, Any]], Any]) -> Iterator[Any]:
+        """What is answered, page by page.
+
+        Args:
+            operation: What the caller of the store asked for.
+            ask: Gets the ``pinecone.Index``, and arguments that say where and which page.
+        """
+        where: dict[str, Any] = {"namespace": self.namespace}
+        while True:
+            answer = self.call.in_namespace(
+                operation, lambda index, timeout: ask(index, {**where, "timeout": timeout})
+            )
+            if answer is None:
                 return
+            yield answer
+            pagination = answer.pagination
+            if pagination is None or not pagination.next:
+                return
+            where["pagination_token"] = pagination.next
 
     def documents(
         self, records: Iterable[Record], foreign: ForeignRecords, /
@@ -340,18 +331,6 @@ class Records:
                 foreign.leave_out(record.key, record.fault)
 
 
-def in_namespace(ask: Callable[[], Any]) -> Any:
-    """What is answered; None where the namespace is not there: nothing was written to it yet."""
-    from pinecone import NotFoundError
-
-    try:
-        return ask()
-    except NotFoundError as error:
-        if "namespace" in error.message.lower():
-            return None
-        raise
-
-
 def _matching(records: Iterable[Record], filter: RecordFilter | None) -> Iterator[Record]:
     """Those that match, and those that hold no document, for the caller to tell of."""
     for record in records:
@@ -361,22 +340,7 @@ def _matching(records: Iterable[Record], filter: RecordFilter | None) -> Iterato
 
 def _parts(keys: Iterable[str]) -> Iterator[list[str]]:
     """Ids in parts that fit into an address."""
-    part: list[str] = []
-    size = 0
-    for key in keys:
-        length = len(quote(key, safe="")) + len("&ids=")
-        if part and (len(part) == _FETCHED or size + length > _URL_BYTES):
-            yield part
-            part, size = [], 0
-        part.append(key)
-        size += length
-    if part:
-        yield part
-
-
-def _next_of(answer: Any) -> str | None:
-    pagination = answer.pagination
-    return None if pagination is None else pagination.next or None
+    return in_parts(keys, lambda key: len(quote(key, safe="")) + len("&ids="), _URL_BYTES, _FETCHED)
 
 
 def _is_unknown(error: BackendError) -> bool:

@@ -15,7 +15,6 @@ from vecstore.dialects.pinecone.records import (
     Record,
     Records,
     check_size,
-    in_namespace,
     record_id,
     record_vector,
 )
@@ -316,18 +315,16 @@ class PineconeStore(CollectionStore):
     ) -> list[Found]:
         """The nearest records with their scores; None for one that went meanwhile."""
         whole = count <= self._most_whole(include_embedding)
-        answer = self._call(
+        answer = self._call.in_namespace(
             "search",
-            lambda index, timeout: in_namespace(
-                lambda: index.query(
-                    vector=query,
-                    top_k=count,
-                    filter=None if filter is None else filter.native,
-                    namespace=self._namespace,
-                    include_metadata=whole,
-                    include_values=whole and include_embedding,
-                    timeout=timeout,
-                )
+            lambda index, timeout: index.query(
+                vector=query,
+                top_k=count,
+                filter=None if filter is None else filter.native,
+                namespace=self._namespace,
+                include_metadata=whole,
+                include_values=whole and include_embedding,
+                timeout=timeout,
             ),
             deadline,
         )

@@ -7,7 +7,7 @@ store can tell what it wrote from what stood there before and from what others w
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -21,13 +21,13 @@ from vecstore.dialects.pinecone.records import (
     ZEROS,
     Record,
     Records,
-    in_namespace,
     record_id,
     record_metadata,
     record_vector,
 )
 from vecstore.dialects.pinecone.retries import Deadline
 from vecstore.errors import BackendError
+from vecstore.store.drivers import in_parts
 
 if TYPE_CHECKING:
     from vecstore.vectors import Vector
@@ -192,10 +192,10 @@ class Writer:
         self._remove(operation, deadline, ids=[one.key for one in records])
 
     def _remove(self, operation: str, deadline: Deadline, **selector: Any) -> None:
-        self.call(
+        self.call.in_namespace(
             operation,
-            lambda index, timeout: in_namespace(
-                lambda: index.delete(namespace=self.namespace, timeout=timeout, **selector)
+            lambda index, timeout: index.delete(
+                namespace=self.namespace, timeout=timeout, **selector
             ),
             deadline,
         )
@@ -283,57 +283,38 @@ class Writer:
     def _query(self, operation: str, deadline: Deadline, filter: Any) -> Any:
         """One record that matches, whichever: for what the answer says of the index."""
         vector = [1.0, *[0.0] * (self.dimension - 1)]
-        return self.call(
+        return self.call.in_namespace(
             operation,
-            lambda index, timeout: in_namespace(
-                lambda: index.query(
-                    vector=vector,
-                    top_k=1,
-                    filter=filter,
-                    namespace=self.namespace,
-                    timeout=timeout,
-                )
+            lambda index, timeout: index.query(
+                vector=vector, top_k=1, filter=filter, namespace=self.namespace, timeout=timeout
             ),
             deadline,
         )
 
 
-def _requests(rows: Sequence[Row], version: str) -> Iterator[tuple[list[Row], list[Any]]]:
+def _requests(rows: Iterable[Row], version: str) -> Iterator[tuple[list[Row], list[Any]]]:
     """Documents in parts that one request carries, each with the records that hold them."""
     from pinecone import Vector as PineconeVector
 
-    part: list[Row] = []
-    vectors: list[Any] = []
-    size = 0
-    for row in rows:
-        metadata: dict[str, Any] = record_metadata(row.id, row.text, row.metadata)
-        metadata[VERSION] = version
-        if not row.vector.any():
-            metadata[ZEROS] = True
-        length = _length(metadata) + _NUMBER_BYTES * len(row.vector) + 600
-        if part and (len(part) == _MOST_RECORDS or size + length > _MOST_BYTES):
-            yield part, vectors
-            part, vectors, size = [], [], 0
-        part.append(row)
-        vectors.append(PineconeVector(record_id(row.id), record_vector(row.vector), None, metadata))
-        size += length
-    if part:
-        yield part, vectors
+    def made() -> Iterator[tuple[int, Row, Any]]:
+        for row in rows:
+            metadata: dict[str, Any] = record_metadata(row.id, row.text, row.metadata)
+            metadata[VERSION] = version
+            if not row.vector.any():
+                metadata[ZEROS] = True
+            length = _length(metadata) + _NUMBER_BYTES * len(row.vector) + 600
+            values = record_vector(row.vector)
+            yield length, row, PineconeVector(record_id(row.id), values, None, metadata)
+
+    for part in in_parts(made(), lambda one: one[0], _MOST_BYTES, _MOST_RECORDS):
+        yield [row for _, row, _ in part], [vector for _, _, vector in part]
 
 
-def _id_parts(records: Sequence[Record]) -> Iterator[list[Record]]:
+def _id_parts(records: Iterable[Record]) -> Iterator[list[Record]]:
     """Records in parts whose ids one request carries."""
-    part: list[Record] = []
-    size = 0
-    for record in records:
-        length = 6 * len(record.document_id) + 8
-        if part and (len(part) == MOST_IDS or size + length > _MOST_BYTES // 2):
-            yield part
-            part, size = [], 0
-        part.append(record)
-        size += length
-    if part:
-        yield part
+    return in_parts(
+        records, lambda record: 6 * len(record.document_id) + 8, _MOST_BYTES // 2, MOST_IDS
+    )
 
 
 def _length(metadata: Mapping[str, Any]) -> int:

@@ -42,7 +42,8 @@ def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
         return lambda **options: open_store(f"qdrant:?collection={name}", **options)
     if request.param == "pinecone":
         server = request.getfixturevalue("pinecone")
-        address = f"pinecone://docs/{name}?host={server.address}&create=true"
+        index = name.replace("_", "-")
+        address = f"pinecone://{index}/kb?host={server.address}&create=true"
         return lambda **options: open_store(address, api_key=KEY, **options)
     pytest.importorskip("milvus_lite")
     address = f"milvus:///{tmp_path}/milvus.db?collection={name}"

@@ -143,6 +143,37 @@ def test_a_file_that_was_renamed_or_copied_keeps_its_vectors(path: Path, moved: 
     assert len(names(path.parent)) == 2
 
 
+@pytest.mark.parametrize("laid_out_again", [True, False])
+@pytest.mark.parametrize("name", ["copy.json", ".copy.json", "copy"])
+def test_a_copy_of_any_name_and_layout_keeps_its_vectors(
+    path: Path, name: str, laid_out_again: bool
+) -> None:
+    former = filled(1)
+    former.save(path, sidecar=True)
+    text = path.read_text("utf-8")
+    if laid_out_again:
+        text = json.dumps(json.loads(text), indent=2, sort_keys=True)
+    path.with_name(name).write_text(text, "utf-8")
+    filled(2).save(path, sidecar=True)
+    assert everything(SimpleVectorStore().load(path.with_name(name))) == everything(former)
+
+
+@pytest.mark.parametrize(
+    "name", ['a"b', "a\\b", "a\nb", "a\x01b", os.fsdecode(b"a\xff"), "é", "é" * 100]
+)
+def test_any_name_of_a_file(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    for mark in (1, 2):
+        try:
+            filled(mark).save(path, sidecar=True)
+        except StoreFileError as error:  # not every system has every name
+            pytest.skip(str(error))
+        assert len(names(tmp_path)) == 2
+        beside = json.loads(path.read_text("utf-8"))["vectors"]["file"]
+        assert (tmp_path / beside).exists()
+        assert everything(SimpleVectorStore().load(path)) == everything(filled(mark))
+
+
 def test_a_file_system_without_locks(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fcntl = pytest.importorskip("fcntl")
 
@@ -304,6 +335,28 @@ def test_a_save_that_fails_leaves_the_old_pair(path: Path, monkeypatch: pytest.M
                 filled(2).save(path, sidecar=True)
         assert names(path.parent) == before
         assert everything(SimpleVectorStore().load(path)) == everything(filled(1))
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_a_save_that_is_broken_off_right_after_a_step(
+    path: Path, step: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by Ctrl-C, whose handler runs when a call of the system returns."""
+    filled(1).save(path, sidecar=True)
+    real, calls = os.replace, iter(range(1, 9))
+
+    def replace(source: str, target: str) -> None:
+        real(source, target)
+        if next(calls) == step:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", replace)
+        with pytest.raises(KeyboardInterrupt):
+            filled(2).save(path, sidecar=True)
+    assert everything(SimpleVectorStore().load(path)) == everything(filled(step))
+    filled(3).save(path, sidecar=True)
+    assert len(names(path.parent)) == 2
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and kill")

@@ -150,7 +150,10 @@ def _replace_file(
                 os.replace(new.path, target)
             place = None
         except BaseException:
-            _remove(new.path)
+            if new.is_in_place():
+                _remove(new.path)
+            else:  # broken off right after the step: the sidecar is named by now
+                place = None
             raise
         finally:
             new.close()

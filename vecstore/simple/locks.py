@@ -308,10 +308,13 @@ def _beside(target: str, ending: str) -> str:
 def short_name(target: str) -> str:
     """The name of a file, or what stands for one that nothing can be added to."""
     base = os.path.basename(target)
-    encoded = os.fsencode(base)
-    if len(encoded) > 180:  # names end at 255 bytes
-        return hashlib.sha256(encoded).hexdigest()[:32]
-    return base
+    # Names end at 255 bytes.
+    return hashed_name(base) if len(os.fsencode(base)) > 180 else base
+
+
+def hashed_name(base: str) -> str:
+    """Digits that stand for the name of a file."""
+    return hashlib.sha256(os.fsencode(base)).hexdigest()[:32]
 
 
 def _holder(target: str) -> str:

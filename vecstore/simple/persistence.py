@@ -116,11 +116,7 @@ def encoded(snapshot: Snapshot, beside: str | None = None) -> Iterator[bytes]:
     yield _VECTORS
     # A multiple of 3 rows is a multiple of 3 bytes, so that the pieces of base64 fit together.
     step = 3 * max(1, _BYTES_A_PIECE // (3 * 4 * max(1, snapshot.matrix.shape[1])))
-    for start in range(0, len(rows), step):
-        if snapshot.whole:
-            piece = snapshot.matrix[start : min(start + step, len(rows))]
-        else:
-            piece = snapshot.matrix[rows[start : start + step]]
+    for piece in snapshot.vectors(step):
         yield binascii.b2a_base64(
             piece.astype(sidecar.LITTLE_ENDIAN, copy=False).data, newline=False
         )

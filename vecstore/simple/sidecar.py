@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vecstore.errors import StoreFileError
-from vecstore.simple.locks import InUseElsewhere, LockedFile, host_mark, short_name
+from vecstore.simple.locks import InUseElsewhere, LockedFile, hashed_name, host_mark, short_name
 from vecstore.simple.table import Snapshot
 from vecstore.vectors import Matrix
 
@@ -35,6 +35,9 @@ END = b'"}}\n'
 _BYTES_A_PIECE = 1024 * 1024
 _LONGEST_NAME = 1_024
 _DIGITS = r"[0-9a-f]{20}"
+_NAMED = re.compile(rf"\.({_DIGITS})\.npy".encode())
+_AS_IT_STANDS = re.compile(r'[^"\\\x00-\x1f\ud800-\udfff]+')
+"""What JSON writes without an escape, and UTF-8 can hold."""
 
 
 class SidecarIsGone(StoreFileError):
@@ -65,22 +68,24 @@ class Sidecar:
 
 def sidecar_of(target: str, snapshot: Snapshot) -> Sidecar:
     """A new one for what is saved at a path."""
-    name = f"{short_name(target)}.{host_mark()}{os.urandom(6).hex()}.npy"
+    name = f"{_first_part(target)}.{host_mark()}{os.urandom(6).hex()}.npy"
     return Sidecar(name, _pieces(snapshot))
 
 
+def _first_part(target: str) -> str:
+    """What the names of a file's sidecars begin with; that file holds it as it stands."""
+    base = short_name(target)
+    return base if _AS_IT_STANDS.fullmatch(base) else hashed_name(base)
+
+
 def _pieces(snapshot: Snapshot) -> Iterator[bytes | memoryview]:
-    rows, dimension = snapshot.live_rows(), snapshot.dimension or 0
+    dimension = snapshot.dimension or 0
     head = io.BytesIO()
-    fields = {"descr": "<f4", "fortran_order": False, "shape": (len(rows), dimension)}
+    fields = {"descr": "<f4", "fortran_order": False, "shape": (snapshot.live, dimension)}
     np.lib.format.write_array_header_1_0(head, fields)
     yield head.getvalue()
     step = max(1, _BYTES_A_PIECE // (4 * max(1, dimension)))
-    for start in range(0, len(rows), step):
-        if snapshot.whole:
-            piece = snapshot.matrix[start : min(start + step, len(rows))]
-        else:
-            piece = snapshot.matrix[rows[start : start + step]]
+    for piece in snapshot.vectors(step):
         yield piece.astype(LITTLE_ENDIAN, copy=False).data.cast("B")
 
 
@@ -161,13 +166,7 @@ def named_in(path: str) -> str | None:
     Returns:
         None where that cannot be told: no file, or none that was written here.
     """
-    try:
-        with open(path, "rb") as file:
-            file.seek(0, os.SEEK_END)
-            file.seek(max(0, file.tell() - _LONGEST_NAME))
-            text = file.read()
-    except OSError:
-        return None
+    text = _last_of(path)
     # No text of JSON holds a raw end of line, so that no document looks like this.
     place = text.rfind(BEGIN)
     if place >= 0 and text.endswith(END):
@@ -175,6 +174,17 @@ def named_in(path: str) -> str | None:
             return text[place + len(BEGIN) : -len(END)].decode()
         return None
     return "" if text.endswith(b'"}\n') else None
+
+
+def _last_of(path: str) -> bytes:
+    """The end of a file; nothing of one that cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(0, os.SEEK_END)
+            file.seek(max(0, file.tell() - _LONGEST_NAME))
+            return file.read()
+    except OSError:
+        return b""
 
 
 def remove_unnamed(target: str, last: str | None = None) -> None:
@@ -188,7 +198,7 @@ def remove_unnamed(target: str, last: str | None = None) -> None:
     if named is None:
         return
     folder = os.path.dirname(target)
-    pattern = re.compile(rf"{re.escape(short_name(target))}\.{_DIGITS}\.npy")
+    pattern = re.compile(rf"{re.escape(_first_part(target))}\.{_DIGITS}\.npy")
     with suppress(OSError):
         with os.scandir(folder) as entries:
             unnamed = {
@@ -196,7 +206,10 @@ def remove_unnamed(target: str, last: str | None = None) -> None:
                 for entry in entries
                 if entry.name != named and pattern.fullmatch(entry.name)
             }
-        for name in unnamed.keys() - _named_by_copies(folder, target) if unnamed else ():
+        kept = _named_by_copies(folder, target) if unnamed else set()
+        for name in unnamed:
+            if _digits_of(name) in kept:
+                continue
             with suppress(OSError, InUseElsewhere):
                 if name == last:
                     os.unlink(unnamed[name])
@@ -204,19 +217,25 @@ def remove_unnamed(target: str, last: str | None = None) -> None:
                     _remove_if_unnamed(unnamed[name], target)
 
 
-def _named_by_copies(folder: str, target: str) -> set[str]:
-    """The sidecars that files beside a store file name: its copies, or it under a former name."""
+def _digits_of(name: str) -> bytes:
+    return name[-24:-4].encode()
+
+
+def _named_by_copies(folder: str, target: str) -> set[bytes]:
+    """The digits of sidecars that files beside a store file name, in whatever layout.
+
+    They are its copies, or it under a former name.
+    """
     with os.scandir(folder) as entries:
-        # What is hidden is a lock, or on its way to be a store file.
+        # A lock says nothing; what is on its way to be a store file has its sidecar locked.
         others = [
             entry.path
             for entry in entries
             if entry.name != os.path.basename(target)
-            and not entry.name.startswith(".")
-            and not entry.name.endswith(".npy")
+            and not entry.name.endswith((".lock", ".tmp", ".npy"))
             and entry.is_file()
         ]
-    return {name for name in map(named_in, others) if name}
+    return {digits for path in others for digits in _NAMED.findall(_last_of(path))}
 
 
 def _remove_if_unnamed(path: str, target: str) -> None:

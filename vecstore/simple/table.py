@@ -18,7 +18,7 @@ happen are left behind by the next writer, which copies what lives into new colu
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -97,6 +97,14 @@ class Snapshot:
         if not self._live_rows:
             self._live_rows.append(np.flatnonzero(self.died[: self.size] > self.version))
         return self._live_rows[0]
+
+    def vectors(self, step: int) -> Iterator[Matrix]:
+        """The vectors of the documents, so many at a time."""
+        rows = self.live_rows()
+        for start in range(0, len(rows), step):
+            stop = min(start + step, len(rows))
+            # Without dead rows nothing need be copied.
+            yield self.matrix[start:stop] if self.whole else self.matrix[rows[start:stop]]
 
     def selected_rows(self, filter: Expression | None) -> Rows:
         """The rows of documents that match a filter, ascending."""

@@ -197,6 +197,27 @@ def test_what_int8_loses_counts(metric: Metric, lost: str) -> None:
         assert found == plain.search(vector=query, top_k=1)
 
 
+def test_what_float32_rounds_counts() -> None:
+    """int8 loses nothing of these vectors, and knows their products better than float32 does.
+
+    Adding up 65,536 products with 127, float32 rounds upwards with those of 125, and downwards with
+    those of 123 and 127, thousands of times. By that the second best is found first.
+    """
+    dimension = 65_536
+    low, high = np.full((2, dimension), 125, np.float32)
+    high[::2], high[1::2] = 123, 127
+    low[0] = high[0] = 127  # the step is 1
+    high[2:20:2] = 127
+    matrix = np.stack([low, high, *-np.eye(6, dimension, dtype=np.float32)])
+    query = np.full(dimension, 127, np.float32)
+    found = []
+    for way in (None, "int8"):
+        store = SimpleVectorStore(metric="dot", quantize=way)  # type: ignore[arg-type]
+        store.add(documents_of(matrix))
+        found.append(store.search(vector=query, top_k=1))
+    assert found[0] == found[1]
+
+
 def test_rests_are_not_too_short() -> None:
     random = np.random.default_rng(2)
     for kind in KINDS:

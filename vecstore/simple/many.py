@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from vecstore.simple.codes import EPSILON
 from vecstore.simple.scoring import BLOCK
 from vecstore.simple.table import Rows, Snapshot
 from vecstore.vectors import Matrix
@@ -23,8 +24,6 @@ _SCORES_AT_ONCE = 16 * 1024 * 1024
 
 _LARGEST = 1e37
 """No product that float32 holds with certainty is longer."""
-
-_EPSILON = float(np.finfo(np.float32).eps)
 
 
 def candidates(
@@ -49,7 +48,7 @@ def candidates(
     wide = queries.astype(np.float64)
     of_queries = np.sqrt(np.vecdot(wide, wide))
     # Of a dot product of length n: |error| <= n * eps * |x| * |y|, for each way of adding up.
-    error = 2.0 * queries.shape[1] * _EPSILON
+    error = 2.0 * queries.shape[1] * EPSILON
     longest = float(lengths.max(initial=0.0))
     margins = error * of_queries * (1.0 if snapshot.metric == "cosine" else longest)
     step = max(1, _SCORES_AT_ONCE // count)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from vecstore import Schema
 
-SCHEMA = Schema({"n": int, "f": float, "s": str, "b": bool, "tags": list[str]})
+SCHEMA = Schema({"n": int, "f": float, "s": str, "b": bool, "tags": list[str], "at": str})
 NUMBERS = {
     "n": st.integers(-2, 3),
     "f": st.sampled_from([-1.5, 0.0, 0.5, 1.0, 2.25]),
@@ -49,7 +49,10 @@ def specs(
 
 
 def documents(
-    *, nulls: bool = True, lists: st.SearchStrategy[list[str]] | None = None
+    *,
+    nulls: bool = True,
+    lists: st.SearchStrategy[list[str]] | None = None,
+    at: st.SearchStrategy[str] | None = None,
 ) -> st.SearchStrategy[list[dict[str, Any]]]:
     """Documents that fit the schema, each key perhaps absent."""
     fields: dict[str, st.SearchStrategy[Any]] = {
@@ -57,5 +60,7 @@ def documents(
     }
     if lists is not None:
         fields["tags"] = lists
+    if at is not None:
+        fields["at"] = at
     one = st.fixed_dictionaries({}, optional=fields)
     return st.lists(one, min_size=1, max_size=8)

@@ -13,7 +13,17 @@ from hypothesis import strategies as st
 
 from tests.engines.pinecone_rules import PineconeRules
 from tests.interop import writing
-from tests.interop.specs import NUMBERS, SCHEMA, VALUES, Spec, atoms, documents, specs
+from tests.interop.specs import (
+    NUMBERS,
+    ORDERINGS,
+    SCHEMA,
+    TEXTS,
+    VALUES,
+    Spec,
+    atoms,
+    documents,
+    specs,
+)
 from vecstore import Expression
 from vecstore.interop import (
     from_chroma,
@@ -26,6 +36,8 @@ from vecstore.interop import (
 )
 
 Documents = list[dict[str, Any]]
+
+_dates = st.sampled_from(["2023-12-31", "2024-01-31", "2024-02-01"])
 
 
 def check(filter: Expression, found: list[dict[str, Any]], theirs: list[bool]) -> None:
@@ -147,7 +159,24 @@ def test_mongo_selects_what_mongomock_does(spec: Spec, found: Documents) -> None
 # --- Haystack and LlamaIndex, by themselves -----------------------------------------------------
 
 
-@given(specs(), documents())
+_in_haystack = st.one_of(
+    atoms,
+    st.tuples(st.sampled_from(["eq", "ne", *ORDERINGS]), st.sampled_from(list(VALUES)), st.none()),
+    st.sampled_from(list(VALUES)).flatmap(
+        lambda key: st.tuples(
+            st.sampled_from(["in", "nin"]),
+            st.just(key),
+            st.lists(st.one_of(st.none(), VALUES[key]), max_size=3),
+        )
+    ),
+    # ISO dates in one form; dates in several are ordered as moments there.
+    st.tuples(st.sampled_from(["eq", "ne", *ORDERINGS]), st.just("at"), _dates),
+    # Of several conditions NOT says that not all of them hold.
+    st.tuples(st.just("not"), st.lists(atoms, min_size=2, max_size=3)),
+)
+
+
+@given(specs(_in_haystack), documents(at=_dates))
 def test_haystack_selects_what_its_memory_store_does(spec: Spec, found: Documents) -> None:
     filters = pytest.importorskip("haystack.utils.filters")
     document = pytest.importorskip("haystack").Document
@@ -156,30 +185,69 @@ def test_haystack_selects_what_its_memory_store_does(spec: Spec, found: Document
     check(from_haystack(written), found, theirs)
 
 
-_of_lists = st.tuples(st.sampled_from(["any", "all"]), st.just("tags"), _tags)
+@given(specs(), documents())
+def test_haystack_steps_into_objects_as_we_do(spec: Spec, found: Documents) -> None:
+    filters = pytest.importorskip("haystack.utils.filters")
+    document = pytest.importorskip("haystack").Document
+    inside = writing.mapped(spec, lambda op, key, value: (op, f"one.two.{key}", value))
+    written = writing.haystack(inside)
+    nested: Documents = [{"one": {"two": one}} for one in found]
+    theirs = [filters.document_matches_filter(written, document(meta=one)) for one in nested]
+    filter = from_haystack(written)
+    assert [filter.matches(one, unknown=False) for one in nested] == theirs
+
+
+_tag_lists = st.lists(st.sampled_from("abc"), max_size=3)
+_of_lists = st.one_of(
+    st.tuples(st.just("any"), st.just("tags"), _tag_lists),
+    st.tuples(st.just("all"), st.just("tags"), _tags),
+)
 _contains = st.tuples(st.just("contains"), st.just("tags"), st.sampled_from("abc"))
+_is_empty = st.tuples(st.just("is_empty"), st.sampled_from(["n", "f", "tags"]), st.none())
+_ordered_texts = st.tuples(st.sampled_from(ORDERINGS), st.just("s"), TEXTS)
+_in_llama_index = st.one_of(atoms, _of_lists, _contains, _is_empty, _ordered_texts)
+
+
+def _llama_index(spec: Spec, found: Documents) -> list[bool]:
+    """What its own filter function says of each comparison, put together: it takes no groups."""
+    op, *rest = spec
+    if op in ("and", "or"):
+        parts = [_llama_index(one, found) for one in rest[0]]
+        return [(all if op == "and" else any)(one) for one in zip(*parts, strict=True)]
+    if op == "not":
+        return [not one for one in _llama_index(rest[0], found)]
+    return _by_llama_index({"filters": [writing.llama_index(spec)]}, found)
+
+
+def _by_llama_index(written: dict[str, Any], found: Documents) -> list[bool]:
+    stores = pytest.importorskip("llama_index.core.vector_stores")
+    by_itself = pytest.importorskip("llama_index.core.vector_stores.utils")
+    model = stores.MetadataFilters.model_validate(written)
+    decide = by_itself.build_metadata_filter_fn(lambda at: found[int(at)], model)
+    return [decide(str(at)) for at in range(len(found))]
 
 
 @given(
     st.tuples(
-        st.sampled_from(["and", "or", "not"]),
-        st.lists(st.one_of(atoms, _of_lists, _contains), min_size=1, max_size=4),
+        st.sampled_from(["and", "or", "not"]), st.lists(_in_llama_index, min_size=1, max_size=4)
     ),
-    documents(lists=st.lists(st.sampled_from("abc"), max_size=3)),
+    documents(lists=_tag_lists),
 )
 def test_llama_index_selects_what_its_simple_store_does(spec: Spec, found: Documents) -> None:
     stores = pytest.importorskip("llama_index.core.vector_stores")
-    by_itself = pytest.importorskip("llama_index.core.vector_stores.utils")
     condition, inner = spec
     filters = [writing.llama_index(one) for one in inner]
     # Its models take no bools.
     filters = [one for one in filters if not _has_bool(one["value"])]
     written = {"condition": condition, "filters": filters}
-    model = stores.MetadataFilters.model_validate(written)
-    decide = by_itself.build_metadata_filter_fn(lambda at: found[int(at)], model)
-    theirs = [decide(str(at)) for at in range(len(found))]
+    theirs = _by_llama_index(written, found)
     check(from_llama_index(written), found, theirs)
-    check(from_llama_index(model), found, theirs)
+    check(from_llama_index(stores.MetadataFilters.model_validate(written)), found, theirs)
+
+
+@given(specs(_in_llama_index.filter(lambda leaf: leaf[1] != "b")), documents(lists=_tag_lists))
+def test_groups_of_llama_index_are_put_together(spec: Spec, found: Documents) -> None:
+    check(from_llama_index(writing.llama_index(spec)), found, _llama_index(spec, found))
 
 
 def _has_bool(value: Any) -> bool:

@@ -9,6 +9,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from tests.dialects.pgvector.langchain_table import STRANGERS, langchain_table
 from tests.store.choices import AWAITED, OF_EVERY_METRIC, ON_AN_ENGINE_REPEATED, OTHER_INDEX
 from vecstore import VectorStore
 from vecstore.dialects.pgvector.rows import vector_text
@@ -79,6 +80,53 @@ class OnPostgres:
 
 class TestExact(OnPostgres, StoreSuite):
     repeats = ON_AN_ENGINE_REPEATED
+
+
+class InLangchainsTable(OnPostgres):
+    """A table as LangChain makes it, which holds another collection, of other vectors, as well."""
+
+    def make_store(self, **options: Any) -> VectorStore:
+        table = f"suite_{next(_numbers)}"
+        ours = langchain_table(self.dsn, table)
+        return PgvectorStore(
+            self.dsn,
+            table=table,
+            text_column="document",
+            metadata_column="cmetadata",
+            index=None,
+            where={"collection_id": ours},
+            **options,
+        )
+
+    def damage(self, store: VectorStore, kind: str) -> bool:
+        return False
+
+    def discard(self, store: PgvectorStore) -> None:
+        name = sql.Identifier(store._spec.table)
+        with psycopg.connect(self.dsn, autocommit=True) as connection:
+            rows = connection.execute(
+                sql.SQL("SELECT id FROM {} WHERE collection_id <> %s ORDER BY id").format(name),
+                [store._spec.where[0][1]],
+            ).fetchall()
+        super().discard(store)
+        assert [row[0] for row in rows] == STRANGERS, "rows of the other collection are gone"
+
+
+class TestInLangchainsTable(InLangchainsTable, StoreSuite):
+    chosen = (
+        "test_a_random_life",
+        "test_clear",
+        "test_delete_by_filter_and_by_both",
+        "test_eight_threads",
+        "test_get_by_filter_and_by_both",
+        "test_grouping_and_negation",
+        "test_one_id_twice_in_a_call",
+        "test_replace_changes_the_whole_document",
+        "test_scan_sees_every_document_once",
+        "test_set_and_unset",
+        "test_skip_leaves_what_is_there",
+        "test_the_nearest_among_those_that_match",
+    )
 
 
 class TestReopened(OnPostgres, PersistentStoreTests):

@@ -514,7 +514,7 @@ URL_OPTIONS: Final[dict[str, Any]] = {
     "prepare_threshold": _threshold,
     "index": _index,
     "index_options": None,
-    **dict.fromkeys(("columns", "batching", "schema"), None),
+    **dict.fromkeys(("columns", "batching", "schema", "where"), None),
 }
 
 

@@ -10,6 +10,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from vecstore.dialects.pgvector.columns import Column
 from vecstore.dialects.pgvector.failures import MISSING_EXTENSION
+from vecstore.dialects.pgvector.shared import (
+    Fixed,
+    column_faults,
+    parameters,
+    placeholders,
+    types_of,
+)
 from vecstore.dialects.sql import quoted
 from vecstore.errors import ConfigurationError, DimensionMismatchError, SchemaMismatchError
 from vecstore.store.capabilities import IdCharset, Metric
@@ -64,6 +71,8 @@ class TableSpec:
     metric: Metric
     index: IndexKind | None
     index_options: Mapping[str, int] = field(default_factory=dict)
+    where: Fixed = ()
+    """Columns of the table's own, each with the value that the store's rows have there."""
 
     def __post_init__(self) -> None:
         if self.index is not None and self.index not in _BUILD_OPTIONS:
@@ -78,8 +87,9 @@ class TableSpec:
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise ConfigurationError(f"{name} is a whole number from 1 on, not {value!r}")
         own = [self.id_column, self.text_column, self.metadata_column, self.embedding_column]
-        names = own + [column.name for _, column in self.columns]
-        if self.table in ("", None) or "" in own:
+        fixed = [name for name, _ in self.where]
+        names = own + [column.name for _, column in self.columns] + fixed
+        if self.table in ("", None) or "" in [*own, *fixed]:
             raise ConfigurationError("table and column names are not empty")
         for name in [self.table, self.schema or "x", *names]:
             if not isinstance(name, str) or "\0" in name or len(name.encode()) > _MAX_NAME_BYTES:
@@ -133,6 +143,8 @@ class TableFacts:
     """Whether there may be rows without a vector."""
     put_off: bool = False
     """Whether the index on vectors is still to be built; see ``filling.py``."""
+    where_types: tuple[str, ...] = ()
+    """The SQL types of the columns that ``where`` names."""
     lockable: bool = True
     """Whether rows may be locked before they are changed: that takes the right to update."""
     compiles: bool = True
@@ -184,10 +196,14 @@ def read_table(cursor: Cursor[Any], spec: TableSpec) -> TableFacts | None:
     extension = find_extension(cursor)
     if extension is None:
         raise ConfigurationError(MISSING_EXTENSION)
+    where_types = types_of(cursor, oid, spec.shown, spec.where)
     typmod = found[spec.embedding_column][1]
     indexed, put_off = _vector_index(cursor, oid, spec)
     return TableFacts(
-        dimension=typmod if typmod > 0 else _dimension_of_rows(cursor, spec, extension),
+        dimension=typmod
+        if typmod > 0
+        else _dimension_of_rows(cursor, spec, extension, where_types),
+        where_types=where_types,
         id_charset=_ID_TYPES[found[spec.id_column][0]],
         indexed=indexed,
         put_off=put_off,
@@ -436,7 +452,12 @@ def _column_faults(spec: TableSpec, found: dict[str, tuple[Any, ...]]) -> list[s
                 f"the column {column.name!r} is not generated from the metadata, so that it could "
                 "differ from it"
             )
-    known = {*wanted, *[column.name for _, column in spec.columns]}
+    faults += column_faults(spec.where, found)
+    known = {
+        *wanted,
+        *[column.name for _, column in spec.columns],
+        *[name for name, _ in spec.where],
+    }
     faults += [
         f"the column {name!r} is NOT NULL and has no default, and this store would not fill it"
         for name, (_, _, not_null, has_default, generated) in found.items()
@@ -445,14 +466,25 @@ def _column_faults(spec: TableSpec, found: dict[str, tuple[Any, ...]]) -> list[s
     return faults
 
 
-def _dimension_of_rows(cursor: Cursor[Any], spec: TableSpec, extension: str) -> int | None:
+def _dimension_of_rows(
+    cursor: Cursor[Any], spec: TableSpec, extension: str, where_types: tuple[str, ...]
+) -> int | None:
     from psycopg import sql
 
     embedding = sql.Identifier(spec.embedding_column)
+    # Of the store's own rows: others in the table may have vectors of another length.
+    ours = [
+        sql.SQL(" AND {} = {}").format(sql.Identifier(name), sql.SQL(place))
+        for (name, _), place in zip(spec.where, placeholders(where_types), strict=True)
+    ]
     cursor.execute(
-        sql.SQL("SELECT {2}({0}) FROM {1} WHERE {0} IS NOT NULL LIMIT 1").format(
-            embedding, spec.identifier(), sql.Identifier(extension, "vector_dims")
-        )
+        sql.SQL("SELECT {2}({0}) FROM {1} WHERE {0} IS NOT NULL{3} LIMIT 1").format(
+            embedding,
+            spec.identifier(),
+            sql.Identifier(extension, "vector_dims"),
+            sql.Composed(ours),
+        ),
+        parameters(spec.where),
     )
     row = cursor.fetchone()
     return row[0] if row else None

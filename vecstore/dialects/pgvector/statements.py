@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from vecstore.dialects.pgvector.schema import OPERATORS, TableFacts, TableSpec
+from vecstore.dialects.pgvector.shared import parameters, placeholders
 from vecstore.dialects.sql import quoted
 from vecstore.store.backend import Selection
 from vecstore.store.capabilities import IdCharset, OnConflict
@@ -22,6 +23,12 @@ class Statements:
     Args:
         spec: The table.
         facts: What was found out about it.
+
+    Attributes:
+        facts: The same.
+        shown: The table for people.
+        own_columns: Those of the table that say which rows are this store's; mostly none.
+        everything: The parameters that every statement takes, for these columns.
     """
 
     copy: Final = "COPY pg_temp.vecstore_staging FROM STDIN (FORMAT BINARY)"
@@ -40,8 +47,14 @@ class Statements:
         self._vector = f"{self._extension}.vector"
         self._id_type = _ID_TYPES[facts.id_charset]
         self.facts = facts
+        self.shown = spec.shown
+        # Which rows are this store's; every statement that reads or changes rows has it.
+        self.everything = parameters(spec.where)
+        self.own_columns = [name for name, _ in spec.where]
+        self._own_columns = [_escaped(name) for name in self.own_columns]
+        self._own_values = placeholders(facts.where_types)
+        self._own = self._owned("")
         self._order = f'{self._id}::text COLLATE "C"'
-        self.clear = f"DELETE FROM {self._table}"
         self.count = f"SELECT count(*) FROM {self._table}"
         self.staging = (
             "CREATE TEMPORARY TABLE IF NOT EXISTS vecstore_staging "
@@ -58,8 +71,8 @@ class Statements:
 
     def where(self, selection: Selection) -> tuple[str, dict[str, Any]]:
         """The WHERE clause of a selection, empty for everything, with its parameters."""
-        conditions: list[str] = []
-        params: dict[str, Any] = {}
+        conditions = [self._own] if self._own else []
+        params = dict(self.everything)
         if selection.ids is not None:
             charset = self.facts.id_charset
             conditions.append(self._among)
@@ -70,6 +83,11 @@ class Statements:
             params.update(selection.filter.params)
         return (f" WHERE {' AND '.join(conditions)}" if conditions else ""), params
 
+    def _owned(self, row: str) -> str:
+        """The condition on rows that are this store's; empty where it has the whole table."""
+        pairs = zip(self._own_columns, self._own_values, strict=True)
+        return " AND ".join([f"{row}{name} = {value}" for name, value in pairs])
+
     def insert(self, source: str, on_conflict: OnConflict, within: str | None = None) -> str:
         """Move the rows of ``source`` into the table.
 
@@ -79,24 +97,30 @@ class Statements:
             within: A condition on rows that may be replaced; others stay as they are.
 
         Returns:
-            A statement that says which rows were moved, unless it replaces any row.
+            A statement that says which rows were moved, unless it replaces any row. It takes the
+            parameters of ``everything`` as well.
         """
         returning = f"RETURNING held.{self._id}::text"
         if on_conflict == "replace":
             columns = (self._text, self._metadata, self._embedding)
             changes = ", ".join([f"{name} = excluded.{name}" for name in columns])
             conflict = f"DO UPDATE SET {changes}"
+            # The row as it is once it is locked, not as the statement first saw it. In the
+            # subquery the names of columns mean this row and not the one to be inserted.
+            inside = f"(SELECT ({within}) FROM (SELECT held.*) AS stored)"
+            conditions = [self._owned("held.")] if self._own else []
             if within is not None:
-                # The row as it is once it is locked, not as the statement first saw it. In the
-                # subquery the names of columns mean this row and not the one to be inserted.
-                conflict += f" WHERE (SELECT ({within}) FROM (SELECT held.*) AS stored) {returning}"
+                conditions.append(inside)
+            if conditions:
+                conflict += f" WHERE {' AND '.join(conditions)} {returning}"
         else:
             conflict = f"DO NOTHING {returning}"
         # In one order, two writers of the same documents wait for each other and do not deadlock.
+        parts = [self._id, self._text, self._metadata, self._embedding, *self._own_columns]
+        values = [f"id::{self._id_type}", "body", "metadata::jsonb", "embedding"]
         return (
-            f"INSERT INTO {self._table} AS held "
-            f"({self._id}, {self._text}, {self._metadata}, {self._embedding}) "
-            f"SELECT id::{self._id_type}, body, metadata::jsonb, embedding FROM {source} "
+            f"INSERT INTO {self._table} AS held ({', '.join(parts)}) "
+            f"SELECT {', '.join([*values, *self._own_values])} FROM {source} "
             f'ORDER BY id COLLATE "C" ON CONFLICT ({self._id}) {conflict}'
         )
 
@@ -121,21 +145,28 @@ class Statements:
             and is no document, and whether there is one.
         """
         lock = " FOR UPDATE" if self.facts.lockable else ""
+        # Once more, of the row as it is when it is changed: it may not have been locked.
+        own = f" AND {self._owned('held.')}" if self._own else ""
         return (
             f"WITH picked AS MATERIALIZED (SELECT {self._id} AS picked_id, "
             # Metadata that is missing, or null, is no metadata.
             f"coalesce(jsonb_typeof({self._metadata}), 'null') IN ('object', 'null') AS sound "
             f"FROM {self._table}{where} ORDER BY {self._order}{lock}), "
-            f"changed AS ({change} WHERE held.{self._id} = picked.picked_id AND picked.sound "
+            f"changed AS ({change} WHERE held.{self._id} = picked.picked_id AND picked.sound{own} "
             "RETURNING 1) SELECT (SELECT count(*) FROM changed), "
             "(SELECT min(picked_id::text) FROM picked WHERE NOT sound)"
         )
 
-    def outside(self, within: str) -> str:
-        """Ids among those bound as ``ids`` of rows that do not meet a condition."""
+    def clear(self, where: str) -> str:
+        """Delete the rows that ``where`` selects, in no order."""
+        return f"DELETE FROM {self._table}{where}"
+
+    def outside(self, within: str | None) -> str:
+        """Ids among those bound as ``ids`` of rows that are not this store's, or not in a scope."""
+        inside = [f"({condition})" for condition in (self._own, within) if condition]
         return (
             f"SELECT {self._id}::text FROM {self._table} "
-            f"WHERE {self._among} AND ({within}) IS NOT TRUE"
+            f"WHERE {self._among} AND ({' AND '.join(inside)}) IS NOT TRUE"
         )
 
     def select(self, where: str, include_embedding: bool, limit: int | None) -> str:

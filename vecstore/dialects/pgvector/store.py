@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, Unpack
+from uuid import UUID
 
 from vecstore.dialects.pgvector.columns import read_columns
 from vecstore.dialects.pgvector.connection import (
@@ -36,6 +37,7 @@ from vecstore.dialects.pgvector.schema import (
     create_vector_index,
     read_table,
 )
+from vecstore.dialects.pgvector.shared import read_where
 from vecstore.dialects.pgvector.statements import MOST_ROWS, Statements
 from vecstore.dialects.pgvector.writing import Writing
 from vecstore.document import Document, shown_id
@@ -107,6 +109,10 @@ class PgvectorStore(VectorStore):
         text_column: See ``id_column``.
         metadata_column: See ``id_column``.
         embedding_column: See ``id_column``.
+        where: Columns of an existing table that several collections share, each with the value
+            that this store's rows have there: ``{"collection_id": collection_id}``. The condition
+            is joined to everything that reads, changes or deletes, and the values are put into
+            every row that is added. Ids stay unique in the whole table.
         pool_size: Connections that a pool of the store's own opens at most.
         timeout: Seconds to wait for a free connection, and for the server to answer a new one.
         statement_timeout: Seconds one statement may take; None leaves the server's setting.
@@ -162,6 +168,7 @@ class PgvectorStore(VectorStore):
         text_column: str = "text",
         metadata_column: str = "metadata",
         embedding_column: str = "embedding",
+        where: Mapping[str, str | int | bool | UUID] | None = None,
         pool_size: int = 10,
         timeout: float = 30.0,
         statement_timeout: float | None = None,
@@ -179,6 +186,7 @@ class PgvectorStore(VectorStore):
             metric=metric,
             index=index,
             index_options=dict(index_options or {}),
+            where=read_where(where),
         )
         self._title = f"the table {self._spec.shown}"
         if isinstance(dimension, int):
@@ -333,6 +341,11 @@ class PgvectorStore(VectorStore):
 
     def _open_table(self, cursor: Cursor[Any]) -> None:
         facts = read_table(cursor, self._spec)
+        if facts is None and self._spec.where:
+            raise SchemaMismatchError(
+                f"there is no table {self._spec.shown}, and where= is of a table that exists: make "
+                "it with its columns first, or leave where= out"
+            )
         if facts is None and not self._create:
             raise SchemaMismatchError(
                 f"there is no table {self._spec.shown}; open the store with create=True (and "
@@ -679,7 +692,8 @@ class PgvectorStore(VectorStore):
 
     def _clear(self) -> None:
         def work(cursor: Cursor[Any], sql: Statements) -> None:
-            cursor.execute(sql.clear, {})
+            where, params = sql.where(Selection())
+            cursor.execute(sql.clear(where), params)
 
         self._on_table("clear", None, work)
         self._large = self._filling.has_rows = False

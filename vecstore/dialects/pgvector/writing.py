@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vecstore.dialects.pgvector.layout import encode_json
 from vecstore.dialects.pgvector.rows import rows_to_wire, vector_text
+from vecstore.dialects.pgvector.shared import taken_elsewhere
 from vecstore.dialects.pgvector.statements import Statements
 from vecstore.store.backend import Batch, duplicates_error, id_outside
 
@@ -37,21 +38,23 @@ class Writing:
 
         Raises:
             DuplicateDocumentError: For ids that are taken, where that is to be an error.
-            ScopeError: For ids of rows outside of the scope that the batch is added in.
+            ScopeError: For ids of rows that are not this store's, or not in the scope that the
+                batch is added in.
         """
         within = batch.within
-        scope = {} if within is None else within.params
+        bound = sql.everything if within is None else {**sql.everything, **within.params}
         narrowed = None if within is None else within.query
         written: set[str] = set()
-        telling = batch.on_conflict != "replace" or within is not None
+        shared = within is not None or bool(sql.own_columns)
+        telling = batch.on_conflict != "replace" or shared
         for source, params in self._sources(cursor, batch, sql):
             statement = sql.insert(source, batch.on_conflict, narrowed)
-            cursor.execute(statement, {**params, **scope})
+            cursor.execute(statement, {**params, **bound})
             if telling:
                 written.update([row[0] for row in cursor.fetchall()])
         if not telling:
             return batch.ids
-        if within is not None and len(written) < len(batch):
+        if shared and len(written) < len(batch):
             _refuse_outsiders(cursor, batch, written, sql)
         if batch.on_conflict == "error" and len(written) < len(batch):
             raise duplicates_error([id for id in batch.ids if id not in written])
@@ -102,10 +105,14 @@ def _refuse_outsiders(
     cursor: Cursor[Any], batch: Batch, written: set[str], sql: Statements
 ) -> None:
     left = [id for id in batch.ids if id not in written]
+    within = batch.within
     if batch.on_conflict != "replace":
-        statement = sql.outside(batch.within.query)
-        cursor.execute(statement, {**batch.within.params, "ids": left})
+        statement = sql.outside(None if within is None else within.query)
+        params = {} if within is None else within.params
+        cursor.execute(statement, {**sql.everything, **params, "ids": left})
         outside = {row[0] for row in cursor.fetchall()}
         left = [id for id in left if id in outside]
-    if left:
+    if left and within is not None:
         raise id_outside(left)
+    if left:
+        raise taken_elsewhere(sql.shown, sql.own_columns, left)

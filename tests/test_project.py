@@ -588,6 +588,7 @@ def test_the_project_speaks_of_itself_alone() -> None:
         "docs/residual.md",
         "docs/schema.md",
         "docs/searching.md",
+        "docs/statistics.md",
         "docs/stores/memory.md",
     ],
 )

@@ -50,6 +50,7 @@ __getattr__, __dir__, __all__ = door(
         "vecstore.store.observing": "Observer",
         "vecstore.store.ranking": "relevance",
         "vecstore.store.residual": "Explanation ResidualWarning",
+        "vecstore.store.statistics": "DistinctValues FieldInfo MinMax ValueCount",
         "vecstore.store.url": "StoreURL open_store",
     },
 )

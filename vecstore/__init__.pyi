@@ -65,6 +65,10 @@ from vecstore.store.observing import Observer as Observer
 from vecstore.store.ranking import relevance as relevance
 from vecstore.store.residual import Explanation as Explanation
 from vecstore.store.residual import ResidualWarning as ResidualWarning
+from vecstore.store.statistics import DistinctValues as DistinctValues
+from vecstore.store.statistics import FieldInfo as FieldInfo
+from vecstore.store.statistics import MinMax as MinMax
+from vecstore.store.statistics import ValueCount as ValueCount
 from vecstore.store.url import StoreURL as StoreURL
 from vecstore.store.url import open_store as open_store
 

@@ -14,7 +14,8 @@ odd         what has no place here: integers past 64 bits, and what no document 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count, islice
 from operator import ge, gt, le, lt
@@ -172,12 +173,12 @@ class Column:
         """The column of the first ``size`` rows."""
         parts = [self.values]
         for start in range(self.size, size, BLOCK):
-            values = _values_at(self.path, rows[start : min(start + BLOCK, size)])
+            values = values_at(self.path, rows[start : min(start + BLOCK, size)])
             parts.append(_read(values, self.texts))
         return Column(self.path, _joined(parts), self.texts)
 
 
-def _values_at(path: Path, rows: Sequence[Row]) -> list[Any]:
+def values_at(path: Path, rows: Sequence[Row]) -> list[Any]:
     """The value of each row at a path; None where there is none."""
     first, *rest = path
     values: list[Any] = [row.get(first) for row in rows]
@@ -198,6 +199,32 @@ def _values_at(path: Path, rows: Sequence[Row]) -> list[Any]:
     for place in places:
         result[place] = values[place]
     return result
+
+
+def grouped(values: Sequence[Any]) -> Iterator[tuple[Any, int]]:
+    """Values with how often each occurs; numbers apart by type, and each list by itself.
+
+    Example:
+        >>> list(grouped(["a", 1, None, "a", 1.0, ["b"]]))
+        [('a', 2), (1, 1), (1.0, 1), (['b'], 1)]
+    """
+    by_type: dict[type, list[Any]] = {}
+    for kind in dict.fromkeys(map(type, values)):
+        by_type[kind] = [value for value in values if type(value) is kind]
+    for kind, held in by_type.items():
+        if kind is str or kind is bool:
+            yield from Counter(held).items()
+        elif kind is int or kind is float:
+            # By text: numbers can be chosen so that the hashes of all of them are the same.
+            write, read = (hex, _from_hex) if kind is int else (float.hex, float.fromhex)
+            for text, count in Counter(map(write, held)).items():
+                yield read(text), count
+        elif kind is not NoneType:
+            yield from ((value, 1) for value in held)
+
+
+def _from_hex(text: str) -> int:
+    return int(text, 16)
 
 
 def _read(values: list[Any], texts: Texts, *, elements: bool = False) -> Values:

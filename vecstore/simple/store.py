@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self, Unpack
 
 from vecstore import process
@@ -15,6 +15,7 @@ from vecstore.filter.evaluate import stored_matcher
 from vecstore.filter.tree import LOGICAL, MEMBERSHIPS, Expression
 from vecstore.simple.certified import narrowed
 from vecstore.simple.codes import Quantize, dots_of_int8
+from vecstore.simple.columns import BLOCK, grouped, values_at
 from vecstore.simple.files import (
     Source,
     Target,
@@ -87,6 +88,7 @@ class SimpleVectorStore(VectorStore):
         batch_atomic=True,
         scoped_add_atomic=True,
         filtered_count=True,
+        native_statistics=True,
     )
 
     def __init__(
@@ -465,6 +467,20 @@ class SimpleVectorStore(VectorStore):
         if filter is None:
             return snapshot.live
         return len(snapshot.selected_rows(filter))
+
+    def _scan_metadata(
+        self, filter: Any, *, batch_size: int
+    ) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        snapshot = self._table.snapshot
+        for row in snapshot.selected_rows(filter).tolist():
+            yield snapshot.ids[row], snapshot.metadata[row]
+
+    def _held_values(self, path: tuple[str, ...], filter: Any) -> Iterator[tuple[Any, int]]:
+        snapshot = self._table.snapshot
+        rows = snapshot.selected_rows(filter)
+        for start in range(0, len(rows), BLOCK):
+            metadata = [snapshot.metadata[row] for row in rows[start : start + BLOCK].tolist()]
+            yield from grouped(values_at(path, metadata))
 
     def _update_metadata(
         self, selection: Selection, *, set: dict[str, Any], unset: tuple[str, ...]

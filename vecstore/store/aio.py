@@ -18,7 +18,7 @@ from vecstore.cancelling import AwaitedCall, check_stop
 from vecstore.document import Document
 from vecstore.filter.tree import FilterInput
 from vecstore.spellings import NoOptions, unknown_keyword, unknown_method
-from vecstore.store.arguments import Residual, SearchRequest
+from vecstore.store.arguments import KeyInput, Residual, SearchRequest
 from vecstore.store.capabilities import OnConflict, OnError
 from vecstore.store.operations import (
     AddCall,
@@ -36,6 +36,16 @@ from vecstore.store.operations import (
     UpdateMetadataCall,
 )
 from vecstore.store.residual import Explanation
+from vecstore.store.statistics import (
+    MAX_FIELDS,
+    MAX_VALUES,
+    DistinctCall,
+    DistinctValues,
+    FieldInfo,
+    FieldsCall,
+    MinMax,
+    MinMaxCall,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -233,6 +243,52 @@ class AsyncVectorStore:
         if unknown:
             raise unknown_keyword("count", unknown)
         return await self._execute(CountCall.read(filter, residual, residual_limit))
+
+    async def fields(
+        self,
+        filter: FilterInput = None,
+        *,
+        max_fields: int | None = MAX_FIELDS,
+        residual: Residual | None = None,
+        residual_limit: int | None = None,
+        **unknown: Unpack[NoOptions],
+    ) -> dict[str, FieldInfo]:
+        """See :meth:`VectorStore.fields`."""
+        if unknown:
+            raise unknown_keyword("fields", unknown)
+        return await self._execute(FieldsCall.read(filter, max_fields, residual, residual_limit))
+
+    async def distinct(
+        self,
+        key: KeyInput,
+        filter: FilterInput = None,
+        *,
+        limit: int | None = None,
+        max_values: int | None = MAX_VALUES,
+        residual: Residual | None = None,
+        residual_limit: int | None = None,
+        **unknown: Unpack[NoOptions],
+    ) -> DistinctValues:
+        """See :meth:`VectorStore.distinct`."""
+        if unknown:
+            raise unknown_keyword("distinct", unknown)
+        return await self._execute(
+            DistinctCall.read(key, filter, limit, max_values, residual, residual_limit)
+        )
+
+    async def minmax(
+        self,
+        key: KeyInput,
+        filter: FilterInput = None,
+        *,
+        residual: Residual | None = None,
+        residual_limit: int | None = None,
+        **unknown: Unpack[NoOptions],
+    ) -> MinMax:
+        """See :meth:`VectorStore.minmax`."""
+        if unknown:
+            raise unknown_keyword("minmax", unknown)
+        return await self._execute(MinMaxCall.read(key, filter, residual, residual_limit))
 
     async def explain(
         self, filter: FilterInput = None, **unknown: Unpack[NoOptions]

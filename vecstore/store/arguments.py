@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from vecstore.document import is_possible_id
-from vecstore.filter.tree import Expression, FilterInput, Group, unwrap
+from vecstore.filter.builder import Field
+from vecstore.filter.keys import read_key
+from vecstore.filter.tree import Expression, FilterInput, Group, Key, unwrap
+from vecstore.filter.values import UnusableValue
 from vecstore.spellings import in_the_language
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+
+KeyInput = str | Sequence[str] | Key | Field
+"""A key as a filter writes it, as a list of names, or as ``F.author.name``."""
 
 Residual = Literal["refuse", "evaluate"]
 """What becomes of a filter that the engine answers in part."""
@@ -271,6 +277,25 @@ def read_ids(ids: Iterable[str] | None, method: str) -> tuple[str, ...] | None:
                 f"{method} takes a list of ids, which are texts; item {position} is {_a(item)}"
             )
     return tuple([str.__str__(item) for item in listed if is_possible_id(item)])
+
+
+def read_key_path(key: KeyInput, method: str) -> tuple[str, ...]:
+    """The path of a key that a caller names.
+
+    Raises:
+        TypeError: If it is no key.
+        ValueError: If no metadata can have it.
+    """
+    if isinstance(key, Field):
+        key = key._key
+    if isinstance(key, Key):
+        return key.path
+    if not isinstance(key, str | list | tuple):
+        raise TypeError(f"{method} takes a key, such as {method}('year'), not {_a(key)}")
+    try:
+        return read_key(key)
+    except UnusableValue as fault:
+        raise ValueError(f"{method}: {fault.reason}; {fault.remedy}") from None
 
 
 MAX_COUNT = 2**31 - 1

@@ -289,6 +289,28 @@ class StoreHooks(ABC):
         for document in self._scan(filter, batch_size=batch_size, include_embedding=False):
             yield document.id, document.metadata
 
+    # Statistics are told of by their keys; see :mod:`vecstore.store.statistics` for what counts.
+
+    def _held_values(self, path: tuple[str, ...], filter: Any) -> Iterable[tuple[Any, int]]:
+        """What documents that match hold at a path, each value with how many hold it.
+
+        Lists come whole, and a value may come several times, as 1 and 1.0 do. By default each
+        document's value comes by itself, by :meth:`_scan_metadata`; for engines that group.
+        """
+        for _, metadata in self._scan_metadata(filter, batch_size=IDS_AT_ONCE):
+            value = value_at(metadata, path)
+            if value is not None:
+                yield value, 1
+
+    def _extremes(self, path: tuple[str, ...], filter: Any) -> Iterable[Any]:
+        """Values at a path among which are the smallest and the largest number and text.
+
+        Where documents hold the same number as an int and as a float, the int is among them. By
+        default all values; for engines that find the few.
+        """
+        for value, _ in self._held_values(path, filter):
+            yield value
+
     def _delete_judged(self, selection: Selection, judge: Judge) -> int:
         """Delete those of a selection, whose ``ids`` are given, that ``judge`` says yes of.
 
@@ -374,6 +396,21 @@ def changed(
     for name in unset:
         result.pop(name, None)
     return result
+
+
+def value_at(metadata: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+    """What metadata holds at a path, as it stands there; None where there is nothing.
+
+    Example:
+        >>> value_at({"author": {"name": "Ada"}}, ("author", "name"))
+        'Ada'
+    """
+    value: Any = metadata
+    for name in path:
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(name)
+    return value
 
 
 def id_parts(ids: tuple[str, ...], size: int | None) -> Iterator[tuple[str, ...]]:

@@ -48,6 +48,7 @@ from vecstore.filter.tree import Expression, FilterInput
 from vecstore.spellings import NoOptions, StoreType, unknown_keyword, unknown_method
 from vecstore.store.arguments import (
     Evaluation,
+    KeyInput,
     Residual,
     SearchRequest,
     read_filter,
@@ -87,6 +88,16 @@ from vecstore.store.options import (
 from vecstore.store.ranking import relevance
 from vecstore.store.residual import Explanation, answered_in_part, evaluated_again
 from vecstore.store.scope import Recent, Scope, ScopeInput, asked, constant, failed
+from vecstore.store.statistics import (
+    MAX_FIELDS,
+    MAX_VALUES,
+    DistinctCall,
+    DistinctValues,
+    FieldInfo,
+    FieldsCall,
+    MinMax,
+    MinMaxCall,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -635,6 +646,132 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
             raise unknown_keyword("count", unknown)
         return self._execute(CountCall.read(filter, residual, residual_limit))
 
+    def fields(
+        self,
+        filter: FilterInput = None,
+        *,
+        max_fields: int | None = MAX_FIELDS,
+        residual: Residual | None = None,
+        residual_limit: int | None = None,
+        **unknown: Unpack[NoOptions],
+    ) -> dict[str, FieldInfo]:
+        """Which keys documents have, and how many hold what under each.
+
+        The metadata of every document that matches is read for it, no text and no vector.
+
+        Args:
+            filter: Which documents to look at.
+            max_fields: How many keys there may be; None lifts the limit.
+            residual: See :meth:`search`.
+            residual_limit: See :meth:`search`.
+
+        Returns:
+            What there is to say of each key, by the key as a filter writes it. Keys inside objects
+            are paths, and their objects are keys, too. A key under which there is null or an
+            empty list alone is none.
+
+        Raises:
+            FilterLimitError: If there are more keys than ``max_fields``.
+
+        Example:
+            >>> from vecstore import Document, SimpleVectorStore
+            >>> store = SimpleVectorStore()
+            >>> ids = store.add(
+            ...     [
+            ...         Document("a", {"year": 2020, "by": {"name": "Ada"}}, embedding=[1]),
+            ...         Document("b", {"year": "2021", "tags": ["x"]}, embedding=[2]),
+            ...     ]
+            ... )
+            >>> for key, info in store.fields().items():
+            ...     print(key, info.kinds)
+            by {'object': 1}
+            by.name {'str': 1}
+            tags {'list[str]': 1}
+            year {'int': 1, 'str': 1}
+        """
+        if unknown:
+            raise unknown_keyword("fields", unknown)
+        return self._execute(FieldsCall.read(filter, max_fields, residual, residual_limit))
+
+    def distinct(
+        self,
+        key: KeyInput,
+        filter: FilterInput = None,
+        *,
+        limit: int | None = None,
+        max_values: int | None = MAX_VALUES,
+        residual: Residual | None = None,
+        residual_limit: int | None = None,
+        **unknown: Unpack[NoOptions],
+    ) -> DistinctValues:
+        """The values under a key, and how many documents hold each: those of most first.
+
+        A value's count is that of ``key == value``: a list counts for each of its elements, 1 and
+        1.0 are one value, and True is another. Objects have no values; the keys inside them do.
+
+        Args:
+            key: The key, as a filter writes it (``"author.name"`` is a path), as a list of names,
+                or as ``F.author.name``.
+            filter: Which documents to look at.
+            limit: How many values to return at most, of equal counts those that come first.
+            max_values: How many there may be; None lifts the limit. All are held in memory.
+            residual: See :meth:`search`.
+            residual_limit: See :meth:`search`.
+
+        Raises:
+            FilterLimitError: If there are more values than ``max_values``.
+            ValueError: If no metadata can have the key.
+
+        Example:
+            >>> from vecstore import Document, SimpleVectorStore
+            >>> store = SimpleVectorStore()
+            >>> tags = [["x"], ["x", "y"], "y", "x", None]
+            >>> ids = store.add([Document("a", {"tag": tag}, embedding=[1]) for tag in tags])
+            >>> [(one.value, one.count) for one in store.distinct("tag")]
+            [('x', 3), ('y', 2)]
+        """
+        if unknown:
+            raise unknown_keyword("distinct", unknown)
+        return self._execute(
+            DistinctCall.read(key, filter, limit, max_values, residual, residual_limit)
+        )
+
+    def minmax(
+        self,
+        key: KeyInput,
+        filter: FilterInput = None,
+        *,
+        residual: Residual | None = None,
+        residual_limit: int | None = None,
+        **unknown: Unpack[NoOptions],
+    ) -> MinMax:
+        """The smallest and the largest value under a key.
+
+        They are those of the orderings of filters: of numbers, and of texts by code point, each
+        for themselves. Lists, bools and objects cannot be ordered, and have no part in it.
+
+        Args:
+            key: The key; see :meth:`distinct`.
+            filter: Which documents to look at.
+            residual: See :meth:`search`.
+            residual_limit: See :meth:`search`.
+
+        Raises:
+            ValueError: If no metadata can have the key.
+
+        Example:
+            >>> from vecstore import Document, SimpleVectorStore
+            >>> store = SimpleVectorStore()
+            >>> years = [2020, 1999.5, 2024]
+            >>> ids = store.add([Document("a", {"year": year}, embedding=[1]) for year in years])
+            >>> bounds = store.minmax("year")
+            >>> bounds.min, bounds.max
+            (1999.5, 2024)
+        """
+        if unknown:
+            raise unknown_keyword("minmax", unknown)
+        return self._execute(MinMaxCall.read(key, filter, residual, residual_limit))
+
     def explain(self, filter: FilterInput = None, **unknown: Unpack[NoOptions]) -> Explanation:
         """Who would answer what of a filter, and how many documents vecstore would look at.
 
@@ -918,6 +1055,7 @@ class ScopedStore(VectorStore):
     _stored_ids = _delete_filtered = _count = _update_metadata = cast(Any, _no_hook)
     _begin_add = _finish_add = cast(Any, _no_hook)
     _scan_metadata = _delete_judged = _update_judged = cast(Any, _no_hook)
+    _held_values = _extremes = cast(Any, _no_hook)
 
     def __init__(self, parent: VectorStore, scope: ScopeInput) -> None:
         self._parent = parent

@@ -30,6 +30,9 @@ class StoreCapabilities:
             in the same step that writes. Otherwise it is read before, and a document that another
             writer puts there in between is replaced.
         filtered_count: ``count(filter)`` is answered by the engine, not by reading documents.
+        native_statistics: ``distinct`` and ``minmax`` are answered by the engine. Otherwise, and
+            for ``fields``, the metadata of every document that matches is read; no text and no
+            vector is.
         keeps_norm: A vector comes back with the length it was added with.
         keeps_null: ``None`` in metadata comes back; otherwise its key is dropped.
         keeps_empty_list: ``[]`` in metadata comes back; otherwise its key is dropped.
@@ -63,6 +66,7 @@ class StoreCapabilities:
     batch_atomic: bool = False
     scoped_add_atomic: bool = False
     filtered_count: bool = False
+    native_statistics: bool = False
     keeps_norm: bool = True
     keeps_null: bool = True
     keeps_empty_list: bool = True

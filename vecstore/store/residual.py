@@ -182,8 +182,7 @@ class Evaluating:
 
     def count(self) -> int:
         """How many documents match."""
-        self._begin(whole=True)
-        return sum(1 for _ in self._matching_ids())
+        return sum(1 for _ in self.matching())
 
     def _scanned(self, batch_size: int, include_embedding: bool) -> Generator[Document]:
         documents = self._store._ask_scan(
@@ -197,8 +196,9 @@ class Evaluating:
         finally:
             self._end()
 
-    def _matching_ids(self) -> Iterator[str]:
-        """The ids of all documents that match, for which neither text nor vector is read."""
+    def matching(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Ids and metadata of all documents that match; neither text nor vector is read."""
+        self._begin(whole=True)
         store = self._store
         found = store._ask_pieces(
             self._operation,
@@ -210,7 +210,7 @@ class Evaluating:
         with closing(found):
             for id, metadata in found:
                 if self._accepts(metadata):
-                    yield id
+                    yield id, metadata
         self._end()
 
     # --- searching ---------------------------------------------------------------------------
@@ -372,8 +372,7 @@ class Evaluating:
         """
         store = self._store
         if ids is None:
-            self._begin(whole=True)
-            ids = tuple(dict.fromkeys(self._matching_ids()))
+            ids = tuple(dict.fromkeys([id for id, _ in self.matching()]))
         else:
             ids = tuple(dict.fromkeys(ids))
             self._begin(whole=False)

@@ -183,6 +183,47 @@ class Statements:
             f"FROM {self._table}{where}{order}{held}"
         )
 
+    def values(self, where: str, path: tuple[str, ...]) -> tuple[str, dict[str, str]]:
+        """Whole values at a path, as JSON, each with how many rows hold it; with its parameters.
+
+        By their text 1 and 1.0 are two, and which of them rows hold is not lost.
+        """
+        held, params = self._held(where, path)
+        return (
+            'SELECT written, count(*) FROM (SELECT vecstore_value::text COLLATE "C" AS written '
+            f"FROM {held} WHERE jsonb_typeof(vecstore_value) NOT IN ('object', 'null')) AS texts "
+            "GROUP BY written",
+            params,
+        )
+
+    def extremes(self, where: str, path: tuple[str, ...]) -> tuple[str, dict[str, str]]:
+        """One row: the smallest and largest number at a path, as JSON, and the outermost texts.
+
+        Of equal numbers the one with the fewest decimals, which is the integer.
+        """
+        held, params = self._held(where, path)
+        scaled = "number IS NOT NULL"
+        return (
+            f"SELECT (min(ARRAY[number, scale(number)]) FILTER (WHERE {scaled}))[1]::text, "
+            f"(max(ARRAY[number, -scale(number)]) FILTER (WHERE {scaled}))[1]::text, "
+            'min(body COLLATE "C"), max(body COLLATE "C") FROM (SELECT '
+            "CASE jsonb_typeof(vecstore_value) WHEN 'number' THEN vecstore_value::numeric END "
+            "AS number, CASE jsonb_typeof(vecstore_value) WHEN 'string' "
+            f"THEN vecstore_value #>> '{{}}' END AS body FROM {held}) AS ordered",
+            params,
+        )
+
+    def _held(self, where: str, path: tuple[str, ...]) -> tuple[str, dict[str, str]]:
+        """What rows hold at a path, as a source: one key at a time, which enters no list."""
+        names = {f"step_{number}": name for number, name in enumerate(path)}
+        steps = "".join([f" -> %({name})s::text" for name in names])
+        # OFFSET keeps the server from unpacking the metadata again wherever the value is read.
+        return (
+            f"(SELECT {self._metadata}{steps} AS vecstore_value FROM {self._table}{where} "
+            "OFFSET 0) AS held",
+            names,
+        )
+
     def probe(self, where: str) -> str:
         """How many rows match, counted no further than ``probe``."""
         return (

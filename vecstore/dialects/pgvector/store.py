@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -74,6 +75,9 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
+VALUES_AT_ONCE = 10_000
+"""Values of a key that are fetched together."""
+
 _PROBES: dict[IndexKind, str] = {"hnsw": "strict_order", "ivfflat": "relaxed_order"}
 
 
@@ -133,6 +137,7 @@ class PgvectorStore(VectorStore):
         batch_atomic=True,
         scoped_add_atomic=True,
         filtered_count=True,
+        native_statistics=True,
         # An entry of the index on ids takes at most a third of a page.
         max_id_bytes=2_600,
         max_text_bytes=256 * 1024 * 1024,
@@ -623,6 +628,28 @@ class PgvectorStore(VectorStore):
     ) -> Iterator[tuple[str, Mapping[str, Any]]]:
         for document in self._streamed(filter, batch_size, Statements.metadata):
             yield document.id, document.metadata
+
+    def _held_values(self, path: tuple[str, ...], filter: Any) -> Iterator[tuple[Any, int]]:
+        if not self._connections.run("distinct", self._ready):
+            return
+        assert self._sql is not None
+        where, params = self._sql.where(Selection(filter=filter))
+        query, steps = self._sql.values(where, path)
+        for written, count in self._connections.stream(
+            "distinct", query, {**params, **steps}, VALUES_AT_ONCE
+        ):
+            yield json.loads(written), count
+
+    def _extremes(self, path: tuple[str, ...], filter: Any) -> Iterable[Any]:
+        def work(cursor: Cursor[Any], sql: Statements) -> list[Row]:
+            where, params = sql.where(Selection(filter=filter))
+            query, steps = sql.extremes(where, path)
+            return _fetched(cursor, query, {**params, **steps})
+
+        none: list[Row] = []
+        for low, high, *texts in self._on_table("minmax", none, work):
+            yield from [json.loads(number) for number in (low, high) if number is not None]
+            yield from [text for text in texts if text is not None]
 
     def _streamed(
         self, filter: Any, batch_size: int, statement: Callable[[Statements, str], str]

@@ -25,6 +25,7 @@ from vecstore.testing.store_suite.refusing import Refusing
 from vecstore.testing.store_suite.scopes import Scopes
 from vecstore.testing.store_suite.searching import Searching
 from vecstore.testing.store_suite.shared_values import SharedValues
+from vecstore.testing.store_suite.statistics import Statistics
 from vecstore.testing.store_suite.threads import Threads
 from vecstore.testing.store_suite.updating import Updating
 from vecstore.testing.store_suite.variants import Awaited, Observed, Scoped
@@ -50,6 +51,7 @@ class StoreSuite(
     Filtering,
     Evaluating,
     Reading,
+    Statistics,
     Updating,
     Deleting,
     Foreign,

@@ -16,7 +16,19 @@ from vecstore.store.base import VectorStore
 from vecstore.testing.store_suite.base import StoreSuiteBase
 from vecstore.testing.store_suite.embedders import TextEmbedder
 
-OPERATIONS = ("add", "search", "get", "update_metadata", "delete", "count", "scan", "clear")
+OPERATIONS = (
+    "add",
+    "search",
+    "get",
+    "update_metadata",
+    "delete",
+    "count",
+    "fields",
+    "distinct",
+    "minmax",
+    "scan",
+    "clear",
+)
 
 
 class Awaiting(StoreSuiteBase):
@@ -129,6 +141,9 @@ class Observing(StoreSuiteBase):
         store.update_metadata(self.ids("doc-1"), set={"m": 1})
         store.delete(self.ids("doc-2"))
         store.count()
+        assert "n" in store.fields()
+        assert store.distinct("n").total == 2
+        assert store.minmax("n").numbers == (0, 1)
         assert len(list(store.scan())) == 2
         store.clear()
         assert [name for name, _, _ in told if name != "embed"] == list(OPERATIONS)

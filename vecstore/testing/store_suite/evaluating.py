@@ -127,6 +127,35 @@ class Evaluating(StoreSuiteBase):
         return _any_refused(filter)
 
     @quiet
+    def test_statistics_of_what_is_evaluated(self, store: VectorStore) -> None:
+        """``_scan_metadata`` gives other metadata than the engine filters by.
+
+        What is evaluated reads it, whatever the engine has for statistics.
+        """
+        documents = self.documents(30)
+        store.add(
+            [
+                one.replace(metadata={**one.metadata, "a": one.metadata["n"] % 3})
+                for one in documents
+            ]
+        )
+        with self.refusing(store, lambda atom: atom.key.path == ("n",)):
+            filter = "n >= 20 AND a > 0"
+            found = store.distinct("n", filter, **_EVALUATE)
+            assert [one.value for one in found] == [20, 22, 23, 25, 26, 28, 29]
+            assert store.minmax("n", filter, **_EVALUATE).numbers == (20, 29)
+            assert store.fields(filter, **_EVALUATE)["n"].documents == 7
+            for ask in (
+                lambda **options: store.distinct("n", filter, **options),
+                lambda **options: store.minmax("n", filter, **options),
+                lambda **options: store.fields(filter, **options),
+            ):
+                with pytest.raises(UnsupportedFilterError, match="key n"):
+                    ask()
+                with pytest.raises(FilterLimitError, match="residual_limit"):
+                    ask(residual="evaluate", residual_limit=5)
+
+    @quiet
     def test_a_search_goes_on_until_enough_match(self, store: VectorStore) -> None:
         """``_search`` gives fewer than ``top_k`` documents although there are more that match."""
         documents = self.documents(150, embedded=True)

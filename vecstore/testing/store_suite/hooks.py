@@ -19,6 +19,8 @@ HOOKS = (
     "_count",
     "_update_metadata",
     "_scan_metadata",
+    "_held_values",
+    "_extremes",
     "_delete_judged",
     "_update_judged",
     "_clear",

@@ -7,7 +7,17 @@ from tests.store.conformance.broken import (
     ending,
     evaluating,
     searching,
+    statistics,
 )
 from tests.store.conformance.broken.registry import BROKEN
 
-__all__ = ["BROKEN", "adding", "beside", "changing", "ending", "evaluating", "searching"]
+__all__ = [
+    "BROKEN",
+    "adding",
+    "beside",
+    "changing",
+    "ending",
+    "evaluating",
+    "searching",
+    "statistics",
+]

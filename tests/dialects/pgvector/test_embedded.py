@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ import psutil
 import pytest
 
 from vecstore import ConfigurationError, Document, open_store
+from vecstore.dialects.pgvector import embedded
 
 PROGRAM = textwrap.dedent(
     """
@@ -150,3 +152,28 @@ def test_a_forked_child_is_a_user_of_its_own(folder: Path) -> None:
         assert runs(server)
         assert store.count() == 1
     assert not runs(server)
+
+
+def test_a_folder_that_another_process_is_filling_is_waited_for(folder: Path) -> None:
+    """Two processes open a new folder at the same moment; the one behind sees the other's files."""
+    pytest.importorskip("fcntl")
+    place = folder / "pg"
+    (place / "base").mkdir(parents=True)
+    failures: list[Exception] = []
+
+    def check() -> None:
+        try:
+            embedded._check_folder(place)
+        except Exception as error:
+            failures.append(error)
+
+    behind = threading.Thread(target=check)
+    with embedded._exclusively(folder):
+        behind.start()
+        behind.join(0.2)  # time enough to look at it too early
+        (place / "PG_VERSION").write_text("17\n")
+    behind.join()
+    assert failures == []
+    (place / "PG_VERSION").unlink()
+    with pytest.raises(ConfigurationError, match="holds other files"):
+        embedded._check_folder(place)

@@ -247,13 +247,22 @@ def _check_folder(folder: Path) -> None:
         )
     if folder.exists() and not folder.is_dir():
         raise ConfigurationError(f"{folder} is a file, not a folder of PostgreSQL data")
-    foreign = folder.is_dir() and not (folder / "PG_VERSION").exists()
-    if foreign and any(folder.iterdir()):
-        raise ConfigurationError(
-            f"the folder {folder} holds other files; name one that is new or empty"
-        )
+    if _holds_other_files(folder):
+        # Another process may be at making it; it does so under this lock.
+        with suppress(OSError), _exclusively(folder.parent):
+            pass
+        if _holds_other_files(folder):
+            raise ConfigurationError(
+                f"the folder {folder} holds other files; name one that is new or empty"
+            )
     if not os.access(folder if folder.exists() else folder.parent, os.W_OK):
         raise ConfigurationError(f"the folder {folder} cannot be written to")
+
+
+def _holds_other_files(folder: Path) -> bool:
+    if not folder.is_dir() or (folder / "PG_VERSION").exists():
+        return False
+    return any(folder.iterdir())
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 It forks, and therefore opens no engine in the process that forks unless that is what is tried::
 
-    python -m tests.store.many_processes forks "qdrant:///tmp/docs?collection=docs" 100
+    python -m tests.store.many_processes forks "qdrant:docs?collection=docs" 100
 
 Prints what it counted, as JSON; ends with a traceback where something was lost, doubled, left or hung.
 """
@@ -19,7 +19,6 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -105,8 +104,7 @@ def forks(url: str, times: int) -> dict[str, Any]:
 def _answer(call: Callable[[], object], expected: object) -> bool:
     try:
         answer = call()
-    except (StoreClosedError, BackendError) as error:
-        assert str(error)
+    except (StoreClosedError, BackendError):
         return False
     assert answer == expected, f"{answer} instead of {expected}"
     return True
@@ -134,7 +132,9 @@ def kills(url: str, times: int) -> dict[str, Any]:
         os.close(read)
         _, status = os.waitpid(writer, 0)
         lines = heard.decode().split("\n")[:-1]
-        assert os.waitstatus_to_exitcode(status) == -signal.SIGKILL, f"turn {turn}: {heard.decode()}"
+        assert os.waitstatus_to_exitcode(status) == -signal.SIGKILL, (
+            f"turn {turn}: {heard.decode()}"
+        )
         acknowledged.update(lines)
         if turn == min(SETTLED, times - 1):
             before = held()

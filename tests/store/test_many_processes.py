@@ -52,7 +52,16 @@ def place(folder: Path, engine: str, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 def run(way: str, place: str, times: int) -> dict[str, Any]:
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "tests.store.many_processes", way, place, str(times)],
+        [
+            sys.executable,
+            "-W",
+            "ignore",
+            "-m",
+            "tests.store.many_processes",
+            way,
+            place,
+            str(times),
+        ],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -72,7 +81,10 @@ def sized(usual: tuple[str, ...], engines: tuple[str, ...]) -> Any:
         [(engine, 6) for engine in usual]
         + [
             pytest.param(
-                engine, 100, marks=[pytest.mark.heavy, pytest.mark.timeout(1_800)], id=f"{engine}-100"
+                engine,
+                100,
+                marks=[pytest.mark.heavy, pytest.mark.timeout(1_800)],
+                id=f"{engine}-100",
             )
             for engine in engines
         ],

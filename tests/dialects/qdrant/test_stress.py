@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.stress import DIMENSION, METHODS, everything_at_once, memory_flat
+from tests.stress import (
+    DIMENSION,
+    METHODS,
+    add_and_change,
+    everything_at_once,
+    interrupted,
+    memory_flat,
+)
 from vecstore.dialects.qdrant.store import QdrantStore
 
 
@@ -29,6 +36,17 @@ def test_everything_at_once_for_a_minute(tmp_path: Path) -> None:
     )
     everything_at_once(
         lambda: QdrantStore(f"docs{next(numbers)}", location=":memory:", dimension=DIMENSION), 30
+    )
+
+
+@pytest.mark.heavy
+@pytest.mark.timeout(3_600)
+def test_interrupted_many_times(tmp_path: Path) -> None:
+    interrupted(
+        lambda: QdrantStore("docs", path=str(tmp_path), dimension=DIMENSION),
+        add_and_change,
+        times=2_000,
+        check_each=3,
     )
 
 

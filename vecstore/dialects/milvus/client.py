@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from vecstore.dialects.milvus.engine import LITE_TIMEOUT, LiteEngine, lite_engines
-from vecstore.dialects.milvus.threads import CallThreads, Overdue
 from vecstore.errors import BackendError, ConfigurationError, StoreClosedError, VecstoreError
 from vecstore.store.drivers import Secrets, has_passing_grpc_code, not_installed, refused
+from vecstore.store.threads import CallThreads, Overdue
 
 Result = TypeVar("Result")
 

@@ -17,8 +17,8 @@ import threading
 from pathlib import Path
 from typing import Any, Final
 
-from vecstore.dialects.milvus.threads import CallThreads, Overdue
 from vecstore.errors import BackendError, ConfigurationError, StoreClosedError
+from vecstore.store.threads import CallThreads, Overdue
 
 LITE_TIMEOUT: Final = 300.0
 """Seconds for one call: merging segments may take minutes, and whoever writes waits for it."""

@@ -9,12 +9,14 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from vecstore.dialects.pinecone.retries import RETRYABLE, Deadline, pause_before, wanted_pause
 from vecstore.errors import BackendError, ConfigurationError, StoreClosedError, VecstoreError
 from vecstore.store.drivers import Secrets, not_installed, refused
+from vecstore.store.threads import CallThreads
 
 if TYPE_CHECKING:
     import pinecone
@@ -99,6 +101,7 @@ class Calls:
         self._parallel = parallel
         self._control: Any = None
         self._threads: ThreadPoolExecutor | None = None
+        self._calls = CallThreads(single=True)
         self._lock = threading.Lock()
         if index_host is not None:
             self.connect(index_host)
@@ -156,7 +159,8 @@ class Calls:
         while True:
             attempt += 1
             try:
-                return call(max(_SHORTEST_TIMEOUT, min(self._timeout, deadline.left)))
+                seconds = max(_SHORTEST_TIMEOUT, min(self._timeout, deadline.left))
+                return self._calls.run_whole(partial(call, seconds))
             except VecstoreError:
                 raise
             except Exception as error:
@@ -313,6 +317,7 @@ class Calls:
             self._control = None
         if self._own and self.client is not None:
             self.client.close()
+        self._calls.close()
 
     def after_fork(self) -> None:
         """Forget what a child must not share with its parent, and connect anew.

@@ -9,9 +9,12 @@ from typing import Any, TypeVar
 from vecstore.dialects.qdrant.folders import LocalEngine, close_engine, engine_of, open_folder
 from vecstore.errors import ConfigurationError, StoreClosedError, VecstoreError
 from vecstore.store.drivers import Secrets, has_passing_grpc_code, not_installed, refused
+from vecstore.store.threads import CallThreads
 
 Result = TypeVar("Result")
 
+_READING = frozenset({"search", "get", "count", "scan"})
+"""What leaves nothing half done in local mode, wherever it is broken off."""
 _RETRYABLE_STATUS = frozenset({408, 429, 500, 502, 503, 504})
 
 
@@ -55,6 +58,8 @@ class Calls:
         self._secrets = Secrets([api_key if isinstance(api_key, str) else None])
         self._engine: LocalEngine | None = None
         self.exclusive: AbstractContextManager[Any] = nullcontext()
+        self._threads = CallThreads(single=True)
+        self.local = False
         self.client: Any = client
         if client is None and set(options) == {"path"}:
             self._engine = open_folder(options["path"])
@@ -67,6 +72,7 @@ class Calls:
             self._engine.users += self._own
         if self._engine is not None:
             self.exclusive = self._engine.lock
+            self._threads = self._engine.threads
 
     def __call__(self, operation: str, call: Callable[[Any], Result]) -> Result:
         """Run one call on the client.
@@ -77,7 +83,9 @@ class Calls:
         """
         try:
             with self.exclusive:
-                return call(self.client)
+                if self.local and operation in _READING:
+                    return call(self.client)
+                return self._threads.run_whole(lambda: call(self.client))
         except VecstoreError:
             raise
         except Exception as error:
@@ -99,6 +107,7 @@ class Calls:
             return
         if self._engine is None:
             self.client.close()
+            self._threads.close()
         else:
             close_engine(self._engine)
 

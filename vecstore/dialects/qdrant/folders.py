@@ -15,6 +15,7 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from vecstore.errors import BackendError, ConfigurationError, StoreFileError
+from vecstore.store.threads import CallThreads
 
 
 class LocalEngine:
@@ -24,16 +25,18 @@ class LocalEngine:
         client: The client. Two threads inside it meet half-written lists, and a database cursor of
             one thread only.
         lock: What calls hold; a thread may take it again, for several calls in one step.
+        threads: Where the calls of the main thread run: half of a write is not seen, nor kept.
         folder: Where it keeps its points; None in memory.
         users: How many stores use it.
     """
 
-    __slots__ = ("__weakref__", "client", "folder", "lock", "users")
+    __slots__ = ("__weakref__", "client", "folder", "lock", "threads", "users")
 
     def __init__(self, client: Any, folder: str | None) -> None:
         self.client = client
         self.folder = folder
         self.lock = threading.RLock()
+        self.threads = CallThreads(single=True)
         self.users = 0
 
     @property
@@ -94,7 +97,8 @@ def close_engine(engine: LocalEngine) -> None:
         if engine.folder is not None and _engines.get(engine.folder) is engine:
             del _engines[engine.folder]
         with engine.lock:
-            engine.client.close()
+            engine.threads.run_whole(engine.client.close)
+        engine.threads.close()
 
 
 def _open_client(folder: str) -> Any:

@@ -14,15 +14,14 @@ from vecstore.filter.builder import F
 from vecstore.filter.tree import Expression, FilterInput, Group
 from vecstore.installing import install_line
 from vecstore.interop import from_llama_index
-from vecstore.store.arguments import read_filter
+from vecstore.store.arguments import SearchRequest, read_filter
 from vecstore.store.base import VectorStore as Store
+from vecstore.store.diversity import page_of, wanted_documents
 from vecstore.store.ranking import ranked
 from vecstore.store.residual import scores
-from vecstore.vectors import to_vector
 
 try:
     from llama_index.core.bridge.pydantic import Field
-    from llama_index.core.indices.query.embedding_utils import get_top_k_mmr_embeddings
     from llama_index.core.schema import BaseNode, MetadataMode, TextNode
     from llama_index.core.vector_stores.types import (
         BasePydanticVectorStore,
@@ -183,15 +182,15 @@ class VecstoreVectorStore(BasePydanticVectorStore):
             **options: What the store's ``search`` takes, such as ``threshold``; with ``mmr`` also
                 ``mmr_threshold``, from 0 for the greatest variety to 1 for similarity alone, and
                 how many nodes to choose from: ``mmr_prefetch_k``, or ``mmr_prefetch_factor`` times
-                ``similarity_top_k`` (4).
+                ``similarity_top_k``.
 
         Raises:
             ValueError: For another mode, and for a query without an embedding.
         """
         asked = _Asked(query, options)
         filter = self._filter(query.filters, query.doc_ids)
-        if query.node_ids:
-            found = self.store.get(query.node_ids, filter=filter, include_embedding=True)
+        if asked.ids:
+            found = self.store.get(asked.ids, filter=filter, include_embedding=True)
             return asked.result(asked.scored(found, self.store))
         return asked.result(self.store.search(filter=filter, **asked.options))
 
@@ -199,8 +198,8 @@ class VecstoreVectorStore(BasePydanticVectorStore):
         """See :meth:`query`."""
         asked = _Asked(query, options)
         filter = self._filter(query.filters, query.doc_ids)
-        if query.node_ids:
-            found = await self.store.aio.get(query.node_ids, filter=filter, include_embedding=True)
+        if asked.ids:
+            found = await self.store.aio.get(asked.ids, filter=filter, include_embedding=True)
             return asked.result(asked.scored(found, self.store))
         return asked.result(await self.store.aio.search(filter=filter, **asked.options))
 
@@ -231,54 +230,43 @@ class _Asked:
                 "the query has no query_embedding; an index and its retrievers set it, and "
                 "get_nodes(filters=...) reads nodes without searching"
             )
-        self.embedding = query.query_embedding
-        self.top_k = query.similarity_top_k
-        self.diverse = mode is VectorStoreQueryMode.MMR
+        self.ids = list(dict.fromkeys(query.node_ids or ()))
         self.shown = "embedding" in (query.output_fields or ())
-        self.variety = query.mmr_threshold
-        size = self.top_k
-        if self.diverse:
-            self.variety = options.pop("mmr_threshold", self.variety)
-            factor = options.pop("mmr_prefetch_factor", 4)
-            size = max(size, options.pop("mmr_prefetch_k", None) or int(size * factor))
-        self.options = {
+        self.options: dict[str, Any] = {
             **options,
-            "vector": self.embedding,
-            "top_k": size,
-            "include_embedding": self.diverse or self.shown,
+            "vector": query.query_embedding,
+            "top_k": query.similarity_top_k,
+            "include_embedding": self.shown,
         }
+        if mode is VectorStoreQueryMode.MMR:
+            likeness = self.options.pop("mmr_threshold", query.mmr_threshold)
+            factor = self.options.pop("mmr_prefetch_factor", None)
+            size = self.options.pop("mmr_prefetch_k", None)
+            self.options["diversity"] = 0.5 if likeness is None else 1.0 - likeness
+            if size is None and factor is not None:
+                size = int(query.similarity_top_k * factor)
+            if size is not None:
+                self.options["fetch_k"] = max(size, query.similarity_top_k)
 
     def scored(self, found: Sequence[Document], store: Store) -> list[Document]:
         """The best of documents that were read by their ids."""
         import numpy as np
 
-        probe = to_vector(self.embedding)
+        request = SearchRequest(**self.options)
+        probe: Any = request.vector
         store._check_query(probe, ValueError)
         if not found:
             return []
         vectors: list[Any] = [one.embedding for one in found]
         judged = scores(np.stack(vectors), probe, store.metric)
-        best = ranked(map(with_score, found, judged), store.metric, self.options.get("threshold"))
-        start = self.options.get("offset", 0)
-        return best[start : start + self.options["top_k"]]
+        best = ranked(map(with_score, found, judged), store.metric, request.threshold)
+        return page_of(request, best[: wanted_documents(request, None)], probe, store.metric)
 
     def result(self, found: Sequence[Document]) -> VectorStoreQueryResult:
         """The answer, of the documents that were found."""
-        found = list(found)
-        similarities: list[float] = [float(one.score or 0.0) for one in found]
-        if self.diverse:
-            vectors: list[Any] = [one.embedding for one in found]
-            similarities, chosen = get_top_k_mmr_embeddings(
-                self.embedding,
-                vectors,
-                similarity_top_k=self.top_k,
-                embedding_ids=list(range(len(found))),
-                mmr_threshold=self.variety,
-            )
-            found = [found[at] for at in chosen]
         return VectorStoreQueryResult(
             nodes=_nodes(found, embeddings=self.shown),
-            similarities=[float(one) for one in similarities],
+            similarities=[float(one.score or 0.0) for one in found],
             ids=[one.id for one in found],
         )
 

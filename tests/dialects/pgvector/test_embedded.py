@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 from urllib.parse import quote
 
@@ -177,3 +178,44 @@ def test_a_folder_that_another_process_is_filling_is_waited_for(folder: Path) ->
     (place / "PG_VERSION").unlink()
     with pytest.raises(ConfigurationError, match="holds other files"):
         embedded._check_folder(place)
+
+
+def test_what_a_process_left_that_was_killed_while_it_filled_a_folder(folder: Path) -> None:
+    place = folder / "pg"
+    (place / f"{embedded._MAKING}half" / "base").mkdir(parents=True)
+    (place / f"{embedded._MAKING}half" / "PG_VERSION").write_text("17\n")
+    with open_store(address(place), dimension=2) as store:
+        store.add([Document("t", id="x", embedding=[1, 2])])
+    names = {one.name for one in place.iterdir()}
+    assert not [name for name in names if name.startswith(".vecstore")]
+    # All was made, and some of it has moved to where it belongs.
+    (place / embedded._MADE).mkdir(mode=0o700)
+    for name in names - {"base", "global"}:
+        (place / name).rename(place / embedded._MADE / name)
+    with open_store(address(place)) as store:
+        assert store.count() == 1
+    assert {one.name for one in place.iterdir()} == names
+
+
+@pytest.mark.heavy
+@pytest.mark.timeout(900)
+def test_killed_while_a_folder_is_filled(folder: Path) -> None:
+    random = Random(1)
+    for number in range(20):
+        place = folder / f"{number}"
+        process = subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-c", PROGRAM, address(place), "killed"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        while not place.exists():
+            time.sleep(0.002)
+        time.sleep(random.uniform(0, 1.5))
+        process.kill()
+        process.communicate()
+        with open_store(address(place), dimension=2) as store:
+            store.add([Document("t", id="x", embedding=[1, 2])])
+            assert store.count() in (1, 2)
+            server = server_of(place)
+        assert not runs(server)

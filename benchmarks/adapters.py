@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 from benchmarks.data import Data, random_data
 from benchmarks.others import missing
 from benchmarks.timing import compare
-from vecstore import VectorStore, open_store
+from vecstore import Document, VectorStore, open_store
 
 _TOP = 4
 _STORE = "the store"
@@ -40,7 +41,32 @@ def _langchain(store: VectorStore, data: Data) -> Calls:
             lambda: store.search(vector=query(), top_k=_TOP, filter=filter),
             lambda: adapter.similarity_search_by_vector(query(), _TOP, filter=wanted),
         ),
+        "diverse search": (
+            lambda: store.search(vector=query(), top_k=_TOP, fetch_k=20, diversity=0.5),
+            lambda: adapter.max_marginal_relevance_search_by_vector(query(), _TOP),
+        ),
         "get of 10": (lambda: store.get(ids), lambda: adapter.get_by_ids(ids)),
+    }
+
+
+def _langchain_index(store: VectorStore, data: Data) -> Calls:
+    """Looking up the vector of a text costs the index and the store alike."""
+    from langchain_core.documents import Document as Item
+
+    from vecstore.adapters.langchain_index import VecstoreDocumentIndex
+
+    index = VecstoreDocumentIndex(store)
+    store.add(data.documents())
+    texts, ids = cycle(data.texts), data.ids[:10]
+    rows = list(zip(data.texts, data.metadata, data.ids, strict=True))[:100]
+    items = [Item(text, metadata=metadata, id=id) for text, metadata, id in rows]
+    return {
+        "search": (lambda: store.search(next(texts)), lambda: index.invoke(next(texts))),
+        "get of 10": (lambda: store.get(ids), lambda: index.get(ids)),
+        "upsert of 100": (
+            lambda: store.add([Document(*row) for row in rows]),
+            lambda: index.upsert(items),
+        ),
     }
 
 
@@ -86,6 +112,7 @@ def _llama_index(store: VectorStore, data: Data) -> Calls:
 
 ADAPTERS: dict[str, tuple[str, Callable[[VectorStore, Data], Calls]]] = {
     "LangChain": ("langchain_core", _langchain),
+    "LangChain's index": ("langchain_core", _langchain_index),
     "LlamaIndex": ("llama_index.core", _llama_index),
 }
 """By framework: what has to be there, and its calls on an empty store, which it fills."""
@@ -96,6 +123,11 @@ _ENGINES = {
     "qdrant": (("qdrant_client",), 1_000, "qdrant:?collection=t"),
     "milvus": (("milvus_lite",), 1_000, "milvus://{}/milvus.db?collection=t"),
 }
+
+
+def _embedder(data: Data) -> Callable[[list[str]], list[Any]]:
+    vectors = dict(zip(data.texts, data.vectors, strict=True))
+    return lambda texts: [vectors[text] for text in texts]
 
 
 def run() -> None:
@@ -109,7 +141,8 @@ def run() -> None:
             data = random_data(count, _SIZE)
             with tempfile.TemporaryDirectory() as folder:
                 url = address.format(Path(folder))
-                with open_store(url, dimension=_SIZE) as store:
+                embedder = _embedder(data)
+                with open_store(url, dimension=_SIZE, embedder=embedder) as store:
                     for what, (plain, adapted) in prepared(store, data).items():
                         compare(
                             f"{name} on {engine}, {what}, {count:,} x {_SIZE}",

@@ -56,6 +56,27 @@ def test_filters_of_every_kind(adapter: VecstoreVectorStore, filter: Any) -> Non
     assert {one.id for one in adapter.store.get()} == {"a", "b"}
 
 
+def test_equal_dicts_of_other_types_are_other_filters(adapter: VecstoreVectorStore) -> None:
+    adapter.add_texts(["one", "true"], [{"x": 1}, {"x": True}], ids=["one", "true"])
+    for _ in range(2):
+        for value, id in ((1, "one"), (True, "true"), (1.0, "one")):
+            assert [one.id for one in adapter.similarity_search("a", filter={"x": value})] == [id]
+        for value in ([1], [True]):
+            found = adapter.similarity_search("a", filter={"x": {"$in": value}})
+            assert [one.id for one in found] == ["one" if value[0] is not True else "true"]
+    deep: Any = {"n": 3}
+    for _ in range(20):
+        deep = {"$and": [deep]}
+    assert [one.id for one in adapter.similarity_search("a", filter=deep)] == ["d"]
+    filter: dict[str, Any] = {"n": {"$gte": 3}}
+    assert [one.id for one in adapter.similarity_search("a", filter=filter)] == ["d"]
+    filter["n"]["$gte"] = 2
+    assert {one.id for one in adapter.similarity_search("a", filter=filter)} == {"c", "d"}
+    for number in range(300):
+        assert len(adapter.similarity_search("a", filter={"n": {"$lt": -number}})) == 0
+    assert {one.id for one in adapter.similarity_search("a", filter=filter)} == {"c", "d"}
+
+
 def test_scores_and_relevance() -> None:
     for metric in ("cosine", "dot", "euclidean"):
         made = VecstoreVectorStore.from_texts(TEXTS, EMBEDDER, ids=list("abcd"), metric=metric)
@@ -64,9 +85,10 @@ def test_scores_and_relevance() -> None:
         assert [score for _, score in scored] == sorted((s for _, s in scored), reverse=True)
         relevant = made.similarity_search_with_relevance_scores("foo", k=4)
         assert all(0.0 <= relevance <= 1.0 for _, relevance in relevant)
-        assert relevant[0][1] == pytest.approx(1.0, abs=1e-5)
+        assert [one for _, one in relevant] == [made.store.relevance(one) for _, one in scored]
+        least = relevant[0][1] - 1e-6
         few = made.as_retriever(
-            search_type="similarity_score_threshold", search_kwargs={"score_threshold": 0.999}
+            search_type="similarity_score_threshold", search_kwargs={"score_threshold": least}
         )
         assert [one.id for one in few.invoke("foo")][:1] == ["a"]
 
@@ -78,6 +100,20 @@ def test_variety(adapter: VecstoreVectorStore) -> None:
     assert found[0].id == "a"
     assert found[1].id != "again"
     assert adapter.max_marginal_relevance_search("foo", filter="n > 100") == []
+    vector = EMBEDDER.embed_query("foo")
+    options: dict[str, Any] = {"k": 3, "fetch_k": 4, "lambda_mult": 0.1, "filter": "n != 3"}
+    varied = adapter.max_marginal_relevance_search("foo", **options)
+    stored = adapter.store.search("foo", top_k=3, fetch_k=4, diversity=0.9, filter="n != 3")
+    assert [one.id for one in varied] == [one.id for one in stored]
+    assert adapter.max_marginal_relevance_search_by_vector(vector, **options) == varied
+    assert asyncio.run(adapter.amax_marginal_relevance_search("foo", **options)) == varied
+    awaited = adapter.amax_marginal_relevance_search_by_vector(vector, **options)
+    assert asyncio.run(awaited) == varied
+    assert len(adapter.max_marginal_relevance_search("foo", k=9, fetch_k=2)) == 2
+    alike = adapter.max_marginal_relevance_search("foo", k=2, lambda_mult=1)
+    assert alike == adapter.similarity_search("foo", k=2)
+    with pytest.raises(ValueError, match="lambda_mult is from 0"):
+        adapter.max_marginal_relevance_search("foo", lambda_mult=1.5)
     retriever = adapter.as_retriever(search_type="mmr", search_kwargs={"k": 2, "filter": "n < 2"})
     assert {one.id for one in retriever.invoke("foo")} == {"a", "b"}
 

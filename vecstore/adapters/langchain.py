@@ -5,16 +5,14 @@ Needs langchain-core, the extra `langchain`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from math import sqrt
+from collections.abc import Iterable, Sequence
 from typing import Any, Self, cast
 
-from vecstore.document import Document as Stored
-from vecstore.embedding import BoundEmbedder
+from vecstore.adapters.langchain_documents import documents_of, read_filter, scored_of, stored_of
 from vecstore.errors import BackendNotInstalledError, ConfigurationError
-from vecstore.filter.tree import Expression, FilterInput, Group
+from vecstore.filter.tree import Expression
 from vecstore.installing import install_line
-from vecstore.interop import from_langchain, from_mongo
+from vecstore.interop import from_langchain
 from vecstore.store.base import VectorStore as Store
 from vecstore.store.url import open_store
 
@@ -30,7 +28,6 @@ try:
         Visitor,
     )
     from langchain_core.vectorstores import VectorStore
-    from langchain_core.vectorstores.utils import maximal_marginal_relevance
 except ImportError:
     raise BackendNotInstalledError(
         f"the adapter needs langchain-core: {install_line('langchain')}"
@@ -112,13 +109,13 @@ class VecstoreVectorStore(VectorStore):
             documents: The documents.
             ids: Their ids, in the place of their own; where there is none, one is drawn.
         """
-        return self.store.add(_stored(documents, ids))
+        return self.store.add(stored_of(documents, ids))
 
     async def aadd_documents(
         self, documents: Sequence[Document], *, ids: Sequence[str | None] | None = None
     ) -> list[str]:
         """See :meth:`add_documents`."""
-        return await self.store.aio.add(_stored(documents, ids))
+        return await self.store.aio.add(stored_of(documents, ids))
 
     def delete(self, ids: Sequence[str] | None = None, *, filter: Any = None) -> bool:
         """Delete documents by their ids or by a filter; unknown ids are passed over.
@@ -126,68 +123,65 @@ class VecstoreVectorStore(VectorStore):
         Raises:
             ValueError: Without both; ``.store.clear()`` deletes everything.
         """
-        self.store.delete(ids, filter=_filter(filter))
+        self.store.delete(ids, filter=read_filter(filter))
         return True
 
     async def adelete(self, ids: Sequence[str] | None = None, *, filter: Any = None) -> bool:
         """See :meth:`delete`."""
-        await self.store.aio.delete(ids, filter=_filter(filter))
+        await self.store.aio.delete(ids, filter=read_filter(filter))
         return True
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """Documents by their ids, in that order; unknown ids are left out."""
-        return _documents(self.store.get(ids))
+        return documents_of(self.store.get(ids))
 
     async def aget_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """See :meth:`get_by_ids`."""
-        return _documents(await self.store.aio.get(ids))
+        return documents_of(await self.store.aio.get(ids))
 
     # --- searching ----------------------------------------------------------------------------
 
     def similarity_search(self, query: str, k: int = 4, *, filter: Any = None) -> list[Document]:
         """The documents most similar to a text, best first."""
-        return _documents(self.store.search(query, top_k=k, filter=_filter(filter)))
+        return documents_of(self.store.search(query, top_k=k, filter=read_filter(filter)))
 
     async def asimilarity_search(
         self, query: str, k: int = 4, *, filter: Any = None
     ) -> list[Document]:
         """See :meth:`similarity_search`."""
-        return _documents(await self.store.aio.search(query, top_k=k, filter=_filter(filter)))
+        return documents_of(await self.store.aio.search(query, top_k=k, filter=read_filter(filter)))
 
     def similarity_search_with_score(
         self, query: str, k: int = 4, *, filter: Any = None
     ) -> list[tuple[Document, float]]:
         """The documents most similar to a text, each with its score: higher is better."""
-        return _scored(self.store.search(query, top_k=k, filter=_filter(filter)))
+        return scored_of(self.store.search(query, top_k=k, filter=read_filter(filter)))
 
     async def asimilarity_search_with_score(
         self, query: str, k: int = 4, *, filter: Any = None
     ) -> list[tuple[Document, float]]:
         """See :meth:`similarity_search_with_score`."""
-        return _scored(await self.store.aio.search(query, top_k=k, filter=_filter(filter)))
+        return scored_of(await self.store.aio.search(query, top_k=k, filter=read_filter(filter)))
 
     def similarity_search_by_vector(
         self, embedding: Sequence[float], k: int = 4, *, filter: Any = None
     ) -> list[Document]:
         """The documents most similar to a vector, best first."""
-        return _documents(self.store.search(vector=embedding, top_k=k, filter=_filter(filter)))
+        return documents_of(
+            self.store.search(vector=embedding, top_k=k, filter=read_filter(filter))
+        )
 
     async def asimilarity_search_by_vector(
         self, embedding: Sequence[float], k: int = 4, *, filter: Any = None
     ) -> list[Document]:
         """See :meth:`similarity_search_by_vector`."""
-        return _documents(
-            await self.store.aio.search(vector=embedding, top_k=k, filter=_filter(filter))
+        return documents_of(
+            await self.store.aio.search(vector=embedding, top_k=k, filter=read_filter(filter))
         )
 
     def _select_relevance_score_fn(self) -> Any:
-        """From a score to a relevance between 0 and 1: cosine similarity is its own.
-
-        For the distance, LangChain's formula for vectors of length one.
-        """
-        if self.store.metric == "euclidean":
-            return lambda score: min(1.0, max(0.0, 1.0 + score / sqrt(2)))
-        return lambda score: min(1.0, max(0.0, score))
+        """From a score to a relevance between 0 and 1, in the same order."""
+        return self.store.relevance
 
     def max_marginal_relevance_search(
         self,
@@ -198,7 +192,7 @@ class VecstoreVectorStore(VectorStore):
         *,
         filter: Any = None,
     ) -> list[Document]:
-        """Documents that are similar to a text and not to each other.
+        """Documents that are similar to a text and not to each other, chosen by the store.
 
         Args:
             query: The text.
@@ -207,12 +201,21 @@ class VecstoreVectorStore(VectorStore):
             lambda_mult: From 0 for the greatest variety to 1 for similarity alone.
             filter: Which documents to look among.
         """
-        if self.store.embedder is None:
-            self.store.search(query)  # which says what is missing
-        vector = BoundEmbedder(cast(Any, self.store.embedder)).queries([query])[0]
-        return self.max_marginal_relevance_search_by_vector(
-            vector, k, fetch_k, lambda_mult, filter=filter
-        )
+        varied = _varied(k, fetch_k, lambda_mult, filter)
+        return documents_of(self.store.search(query, **varied))
+
+    async def amax_marginal_relevance_search(
+        self,
+        query: str,
+        k: int = 4,
+        fetch_k: int = 20,
+        lambda_mult: float = 0.5,
+        *,
+        filter: Any = None,
+    ) -> list[Document]:
+        """See :meth:`max_marginal_relevance_search`."""
+        varied = _varied(k, fetch_k, lambda_mult, filter)
+        return documents_of(await self.store.aio.search(query, **varied))
 
     def max_marginal_relevance_search_by_vector(
         self,
@@ -224,17 +227,21 @@ class VecstoreVectorStore(VectorStore):
         filter: Any = None,
     ) -> list[Document]:
         """See :meth:`max_marginal_relevance_search`."""
-        import numpy as np
+        varied = _varied(k, fetch_k, lambda_mult, filter)
+        return documents_of(self.store.search(vector=embedding, **varied))
 
-        vector = np.asarray(embedding, dtype=np.float32)
-        found = self.store.search(
-            vector=vector, top_k=fetch_k, filter=_filter(filter), include_embedding=True
-        )
-        if not found:
-            return []
-        vectors: list[Any] = [one.embedding for one in found]
-        chosen = maximal_marginal_relevance(vector, vectors, lambda_mult, k)
-        return _documents([found[at] for at in chosen])
+    async def amax_marginal_relevance_search_by_vector(
+        self,
+        embedding: Any,
+        k: int = 4,
+        fetch_k: int = 20,
+        lambda_mult: float = 0.5,
+        *,
+        filter: Any = None,
+    ) -> list[Document]:
+        """See :meth:`max_marginal_relevance_search`."""
+        varied = _varied(k, fetch_k, lambda_mult, filter)
+        return documents_of(await self.store.aio.search(vector=embedding, **varied))
 
 
 class VecstoreTranslator(Visitor):
@@ -269,26 +276,16 @@ class VecstoreTranslator(Visitor):
         return structured_query.query, {"filter": from_langchain(structured_query)}
 
 
-def _filter(filter: Any) -> FilterInput:
-    if filter is None or isinstance(filter, str | Expression | Group | bool):
-        return cast(FilterInput, filter)
-    return from_mongo(filter) if isinstance(filter, Mapping) else from_langchain(filter)
-
-
-def _stored(documents: Sequence[Document], ids: Sequence[str | None] | None) -> list[Stored]:
-    documents = list(documents)
-    given = [one.id for one in documents] if ids is None else list(ids)
-    if len(given) != len(documents):
-        raise ValueError(f"there are {len(documents):,} documents, and {len(given):,} ids")
-    return [
-        Stored(one.page_content, one.metadata, id) for one, id in zip(documents, given, strict=True)
-    ]
-
-
-def _documents(found: Iterable[Stored]) -> list[Document]:
-    return [Document(id=one.id, page_content=one.text, metadata=one.metadata) for one in found]
-
-
-def _scored(found: Iterable[Stored]) -> list[tuple[Document, float]]:
-    found = list(found)
-    return list(zip(_documents(found), [float(one.score or 0.0) for one in found], strict=True))
+def _varied(k: int, fetch_k: int, lambda_mult: float, filter: Any) -> dict[str, Any]:
+    """The arguments of a diverse search; LangChain's own returns no more than it has fetched."""
+    if not 0 <= lambda_mult <= 1:
+        raise ValueError(
+            "lambda_mult is from 0, for variety alone, to 1, for similarity alone, not "
+            f"{lambda_mult}"
+        )
+    return {
+        "top_k": min(k, fetch_k),
+        "fetch_k": fetch_k,
+        "diversity": 1 - lambda_mult,
+        "filter": read_filter(filter),
+    }

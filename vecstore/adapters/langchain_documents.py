@@ -1,0 +1,79 @@
+"""Documents and filters between LangChain and the stores of this library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, cast
+
+from vecstore.document import Document as Stored
+from vecstore.errors import BackendNotInstalledError
+from vecstore.filter.tree import Expression, FilterInput, Group
+from vecstore.installing import install_line
+from vecstore.interop import from_langchain, from_mongo
+
+try:
+    from langchain_core.documents import Document
+except ImportError:
+    raise BackendNotInstalledError(
+        f"the adapter needs langchain-core: {install_line('langchain')}"
+    ) from None
+
+
+_KEPT: Final = 128
+_LARGEST_KEPT: Final = 1_000
+_PLAIN: Final = (str, int, float, bool)
+_read: Final[dict[Any, Expression]] = {}
+"""Small dicts that were read lately: a filter that comes again keeps what it was compiled to."""
+
+
+def read_filter(filter: Any) -> FilterInput:
+    """A filter of any kind that callers of LangChain write, as a store takes it."""
+    if filter is None or isinstance(filter, str | Expression | Group | bool):
+        return cast(FilterInput, filter)
+    if not isinstance(filter, Mapping):
+        return from_langchain(filter)
+    key = _key_of(filter)
+    found = _read.get(key)
+    if found is None:
+        found = from_mongo(filter)
+        if key is not None and len(repr(filter)) <= _LARGEST_KEPT:
+            if len(_read) >= _KEPT:
+                _read.clear()
+            _read[key] = found
+    return found
+
+
+def _key_of(value: Any, depth: int = 8) -> Any:
+    """What a dict says, with its types: 1 and True are equal; None for what is not kept."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return kind, value
+    if not depth or kind not in (dict, list):
+        return None
+    parts = list(value) if kind is list else [one for pair in value.items() for one in pair]
+    keys = [_key_of(part, depth - 1) for part in parts]
+    return None if None in keys else (kind, *keys)
+
+
+def stored_of(
+    documents: Sequence[Document], ids: Sequence[str | None] | None = None
+) -> list[Stored]:
+    """Documents of LangChain as a store takes them."""
+    documents = list(documents)
+    given = [one.id for one in documents] if ids is None else list(ids)
+    if len(given) != len(documents):
+        raise ValueError(f"there are {len(documents):,} documents, and {len(given):,} ids")
+    return [
+        Stored(one.page_content, one.metadata, id) for one, id in zip(documents, given, strict=True)
+    ]
+
+
+def documents_of(found: Iterable[Stored]) -> list[Document]:
+    """Documents of a store as LangChain's."""
+    return [Document(id=one.id, page_content=one.text, metadata=one.metadata) for one in found]
+
+
+def scored_of(found: Iterable[Stored]) -> list[tuple[Document, float]]:
+    """The same, each with its score."""
+    found = list(found)
+    return list(zip(documents_of(found), [float(one.score or 0.0) for one in found], strict=True))

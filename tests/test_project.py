@@ -584,6 +584,7 @@ def test_the_project_speaks_of_itself_alone() -> None:
         "docs/interop.md",
         "docs/multi-tenancy.md",
         "docs/observability.md",
+        "docs/ordering.md",
         "docs/production.md",
         "docs/residual.md",
         "docs/schema.md",

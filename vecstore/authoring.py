@@ -46,7 +46,8 @@ __getattr__, __dir__, __all__ = door(
         "vecstore.embedding": "BatchingStrategy EmbedderInput check_dimension",
         "vecstore.process": "in_forked_child",
         "vecstore.store.backend": (
-            "Batch Judge Place Selection changed duplicates_error id_outside id_parts"
+            "Batch Judge Order Place Position Selection changed duplicates_error id_outside "
+            "id_parts value_at"
         ),
         "vecstore.store.base": "VectorStore",
         "vecstore.store.options": "CommonOptions",

@@ -61,12 +61,15 @@ from vecstore.filter.values import kind_of as kind_of
 from vecstore.process import in_forked_child as in_forked_child
 from vecstore.store.backend import Batch as Batch
 from vecstore.store.backend import Judge as Judge
+from vecstore.store.backend import Order as Order
 from vecstore.store.backend import Place as Place
+from vecstore.store.backend import Position as Position
 from vecstore.store.backend import Selection as Selection
 from vecstore.store.backend import changed as changed
 from vecstore.store.backend import duplicates_error as duplicates_error
 from vecstore.store.backend import id_outside as id_outside
 from vecstore.store.backend import id_parts as id_parts
+from vecstore.store.backend import value_at as value_at
 from vecstore.store.base import VectorStore as VectorStore
 from vecstore.store.capabilities import Metric as Metric
 from vecstore.store.capabilities import OnConflict as OnConflict

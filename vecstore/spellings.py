@@ -188,6 +188,8 @@ KEYWORDS: Final[dict[str, dict[str, str]]] = {
     "get": {
         **_WHERE,
         **_names("k n n_results top_k size", "limit={value}"),
+        **_names("sort sort_by order orderby ordering", "order_by={value}"),
+        **_names("cursor start_after page_token offset skip", "after=page.next, with order_by"),
         **_VECTORS,
         **_ONE_ID,
         **_SCOPE,
@@ -266,7 +268,7 @@ _KNOWN: Final[dict[str, tuple[str, ...]]] = {
         *_EVALUATION,
     ),
     "add": ("on_conflict", "on_error", "progress"),
-    "get": ("filter", "limit", "include_embedding", *_EVALUATION),
+    "get": ("filter", "order_by", "after", "limit", "include_embedding", *_EVALUATION),
     "update_metadata": ("filter", "set", "unset", *_EVALUATION),
     "delete": ("filter", *_EVALUATION),
     "count": ("filter", *_EVALUATION),

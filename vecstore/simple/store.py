@@ -29,11 +29,12 @@ from vecstore.simple.persistence import Contents, decoded, encoded, read_content
 from vecstore.simple.scoring import best, scores
 from vecstore.simple.sidecar import remove_unnamed, sidecar_of
 from vecstore.simple.table import Rows, Snapshot, Table
-from vecstore.store.backend import Batch, Judge, Selection, changed, id_outside
+from vecstore.store.backend import Batch, Judge, Order, Selection, changed, id_outside
 from vecstore.store.base import VectorStore
 from vecstore.store.capabilities import Metric, StoreCapabilities
 from vecstore.store.operations import Call, CountCall, GetCall, SearchCall
 from vecstore.store.options import CommonOptions
+from vecstore.store.ordering import first_of, value_of
 from vecstore.store.url import StoreURL, flag
 from vecstore.vectors import Matrix, Vector, first_zero
 
@@ -89,6 +90,7 @@ class SimpleVectorStore(VectorStore):
         scoped_add_atomic=True,
         filtered_count=True,
         native_statistics=True,
+        native_order=True,
     )
 
     def __init__(
@@ -474,6 +476,18 @@ class SimpleVectorStore(VectorStore):
         snapshot = self._table.snapshot
         for row in snapshot.selected_rows(filter).tolist():
             yield snapshot.ids[row], snapshot.metadata[row]
+
+    def _get_ordered(
+        self, order: Order, filter: Any, *, limit: int | None, include_embedding: bool
+    ) -> Iterable[Document]:
+        snapshot = self._table.snapshot
+        rows = snapshot.selected_rows(filter).tolist()
+        metadata, ids = snapshot.metadata, snapshot.ids
+        candidates = ((value_of(metadata[row], order), ids[row], row) for row in rows)
+        return [
+            _document(snapshot, row, include_embedding)
+            for row in first_of(candidates, order, limit)
+        ]
 
     def _held_values(self, path: tuple[str, ...], filter: Any) -> Iterator[tuple[Any, int]]:
         snapshot = self._table.snapshot

@@ -19,6 +19,7 @@ __getattr__, __dir__, __all__ = door(
         "vecstore.store.capabilities": "StoreCapabilities",
         "vecstore.store.foreign": "ForeignRecordWarning",
         "vecstore.store.observing": "Observer",
+        "vecstore.store.ordering": "Page",
         "vecstore.store.residual": "Explanation ResidualWarning",
         "vecstore.store.statistics": "DistinctValues FieldInfo MinMax ValueCount",
         "vecstore.store.url": "StoreURL open_store",

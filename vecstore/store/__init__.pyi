@@ -8,6 +8,7 @@ from vecstore.store.base import VectorStore as VectorStore
 from vecstore.store.capabilities import StoreCapabilities as StoreCapabilities
 from vecstore.store.foreign import ForeignRecordWarning as ForeignRecordWarning
 from vecstore.store.observing import Observer as Observer
+from vecstore.store.ordering import Page as Page
 from vecstore.store.residual import Explanation as Explanation
 from vecstore.store.residual import ResidualWarning as ResidualWarning
 from vecstore.store.statistics import DistinctValues as DistinctValues

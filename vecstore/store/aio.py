@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mappin
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, Unpack, overload
 
 from vecstore import process
 from vecstore.cancelling import AwaitedCall, check_stop
@@ -35,6 +35,7 @@ from vecstore.store.operations import (
     SearchManyCall,
     UpdateMetadataCall,
 )
+from vecstore.store.ordering import Page, PageCall
 from vecstore.store.residual import Explanation
 from vecstore.store.statistics import (
     MAX_FIELDS,
@@ -181,11 +182,41 @@ class AsyncVectorStore:
         """See :meth:`VectorStore.relevance`; there is nothing to await."""
         return self._store.relevance(score)
 
+    @overload
     async def get(
         self,
         ids: Iterable[str] | None = None,
         *,
         filter: FilterInput = None,
+        order_by: None = None,
+        after: None = None,
+        limit: int | None = None,
+        include_embedding: bool = False,
+        residual: Residual | None = None,
+        residual_limit: int | None = None,
+    ) -> list[Document]: ...
+
+    @overload
+    async def get(
+        self,
+        ids: None = None,
+        *,
+        filter: FilterInput = None,
+        order_by: str,
+        after: str | None = None,
+        limit: int | None = None,
+        include_embedding: bool = False,
+        residual: Residual | None = None,
+        residual_limit: int | None = None,
+    ) -> Page: ...
+
+    async def get(
+        self,
+        ids: Iterable[str] | None = None,
+        *,
+        filter: FilterInput = None,
+        order_by: str | None = None,
+        after: str | None = None,
         limit: int | None = None,
         include_embedding: bool = False,
         residual: Residual | None = None,
@@ -195,6 +226,19 @@ class AsyncVectorStore:
         """See :meth:`VectorStore.get`."""
         if unknown:
             raise unknown_keyword("get", unknown)
+        if order_by is not None or after is not None:
+            return await self._execute(
+                PageCall.read(
+                    ids,
+                    filter,
+                    order_by,
+                    after,
+                    limit,
+                    include_embedding,
+                    residual,
+                    residual_limit,
+                )
+            )
         return await self._execute(
             GetCall.read(ids, filter, limit, include_embedding, residual, residual_limit)
         )

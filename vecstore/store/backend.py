@@ -23,6 +23,7 @@ from vecstore.errors import (
     StoreClosedError,
 )
 from vecstore.filter.tree import Expression
+from vecstore.filter.values import Scalar
 from vecstore.store.capabilities import OnConflict, StoreCapabilities
 
 if TYPE_CHECKING:
@@ -96,6 +97,39 @@ class Selection:
 
     ids: tuple[str, ...] | None = None
     filter: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place in an order.
+
+    Attributes:
+        value: What a document there is ordered by; None where it has nothing that can be, and where
+            the order is that of ids.
+        id: Of the document.
+    """
+
+    value: Scalar | None
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """In which order documents are wanted, and from where on.
+
+    By a key, false comes before true, then numbers, then texts by code point; then all documents
+    that hold none of these there. ``descending`` turns the values around, and neither puts these
+    documents first nor changes the order of equal values, which is that of their ids by code point.
+
+    Attributes:
+        path: The key; None for the ids.
+        descending: Whether from the last to the first.
+        after: The place behind which to begin; None for the beginning.
+    """
+
+    path: tuple[str, ...] | None
+    descending: bool = False
+    after: Position | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,6 +261,15 @@ class StoreHooks(ABC):
     @abstractmethod
     def _clear(self) -> None:
         """Delete every document."""
+
+    def _get_ordered(
+        self, order: Order, filter: Any, *, limit: int | None, include_embedding: bool
+    ) -> Iterable[Document]:
+        """The first documents that match, in an order; asked where ``native_order`` is declared.
+
+        Of one moment each. By default the base finds them, by :meth:`_scan_metadata`.
+        """
+        raise NotImplementedError(f"{self.name} declares native_order without _get_ordered")
 
     def _stored_ids(self, ids: tuple[str, ...]) -> set[str]:
         """Which of these ids are stored; by default by reading their documents.

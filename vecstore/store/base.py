@@ -85,6 +85,7 @@ from vecstore.store.options import (
     read_schema,
     read_threads,
 )
+from vecstore.store.ordering import Page, PageCall
 from vecstore.store.ranking import relevance
 from vecstore.store.residual import Explanation, answered_in_part, evaluated_again
 from vecstore.store.scope import Recent, Scope, ScopeInput, asked, constant, failed
@@ -531,11 +532,41 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         """
         return relevance(score, self.metric)
 
+    @overload
     def get(
         self,
         ids: Iterable[str] | None = None,
         *,
         filter: FilterInput = None,
+        order_by: None = None,
+        after: None = None,
+        limit: int | None = None,
+        include_embedding: bool = False,
+        residual: Residual | None = None,
+        residual_limit: int | None = None,
+    ) -> list[Document]: ...
+
+    @overload
+    def get(
+        self,
+        ids: None = None,
+        *,
+        filter: FilterInput = None,
+        order_by: str,
+        after: str | None = None,
+        limit: int | None = None,
+        include_embedding: bool = False,
+        residual: Residual | None = None,
+        residual_limit: int | None = None,
+    ) -> Page: ...
+
+    def get(
+        self,
+        ids: Iterable[str] | None = None,
+        *,
+        filter: FilterInput = None,
+        order_by: str | None = None,
+        after: str | None = None,
         limit: int | None = None,
         include_embedding: bool = False,
         residual: Residual | None = None,
@@ -548,13 +579,40 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
             ids: Which ones, in the order wanted; unknown ids are left out, repeated ones repeated.
             filter: Which ones, by metadata. With ``ids`` as well, those of them that match. With
                 neither, all documents; for many, see :meth:`scan`.
+            order_by: A key as a filter writes it, for documents in the order of what they hold
+                there; ``"id"`` for the order of ids (a key of that name is ``'"id"'``); with a
+                ``-`` before it, the last first. Values stand in the order false, true, numbers,
+                texts by code point, equal ones by id. Documents without a value that has an order
+                (absent, a list, an object) come last, in both directions. Not with ``ids``.
+            after: With ``order_by``: ``.next`` of the page before. What is written meanwhile moves
+                no other document to another page.
             limit: How many at most.
             include_embedding: Whether the documents carry their vectors.
             residual: See :meth:`search`.
             residual_limit: See :meth:`search`.
+
+        Returns:
+            The documents; with ``order_by`` as a :class:`~vecstore.Page`, a list that knows in
+            ``next`` where the next page begins.
+
+        Raises:
+            ValueError: For an ``after`` that is none, or one of another order.
         """
         if unknown:
             raise unknown_keyword("get", unknown)
+        if order_by is not None or after is not None:
+            return self._execute(
+                PageCall.read(
+                    ids,
+                    filter,
+                    order_by,
+                    after,
+                    limit,
+                    include_embedding,
+                    residual,
+                    residual_limit,
+                )
+            )
         return self._execute(
             GetCall.read(ids, filter, limit, include_embedding, residual, residual_limit)
         )
@@ -1055,7 +1113,7 @@ class ScopedStore(VectorStore):
     _stored_ids = _delete_filtered = _count = _update_metadata = cast(Any, _no_hook)
     _begin_add = _finish_add = cast(Any, _no_hook)
     _scan_metadata = _delete_judged = _update_judged = cast(Any, _no_hook)
-    _held_values = _extremes = cast(Any, _no_hook)
+    _held_values = _extremes = _get_ordered = cast(Any, _no_hook)
 
     def __init__(self, parent: VectorStore, scope: ScopeInput) -> None:
         self._parent = parent

@@ -33,6 +33,8 @@ class StoreCapabilities:
         native_statistics: ``distinct`` and ``minmax`` are answered by the engine. Otherwise, and
             for ``fields``, the metadata of every document that matches is read; no text and no
             vector is.
+        native_order: ``get(order_by=...)`` is answered by the engine. Otherwise each page reads the
+            metadata of every document that matches, and holds as many ids as the page has.
         keeps_norm: A vector comes back with the length it was added with.
         keeps_null: ``None`` in metadata comes back; otherwise its key is dropped.
         keeps_empty_list: ``[]`` in metadata comes back; otherwise its key is dropped.
@@ -67,6 +69,7 @@ class StoreCapabilities:
     scoped_add_atomic: bool = False
     filtered_count: bool = False
     native_statistics: bool = False
+    native_order: bool = False
     keeps_norm: bool = True
     keeps_null: bool = True
     keeps_empty_list: bool = True

@@ -162,6 +162,7 @@ class Evaluating:
     ) -> Iterator[Document]:
         """Those with one of the ids that match, in no order."""
         self._begin(whole=False)
+        self._looked = self._kept = 0  # these may be among those that were looked at
         store = self._store
         for ids in parts:
             for document in store._ask_all(

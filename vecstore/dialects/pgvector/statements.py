@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from vecstore.dialects.pgvector.layout import encode_json
 from vecstore.dialects.pgvector.schema import OPERATORS, TableFacts, TableSpec
 from vecstore.dialects.pgvector.shared import parameters, placeholders
 from vecstore.dialects.sql import quoted
-from vecstore.store.backend import Selection
+from vecstore.store.backend import Order, Selection
 from vecstore.store.capabilities import IdCharset, OnConflict
 from vecstore.store.limits import is_in_charset
 
@@ -213,14 +214,70 @@ class Statements:
             params,
         )
 
-    def _held(self, where: str, path: tuple[str, ...]) -> tuple[str, dict[str, str]]:
-        """What rows hold at a path, as a source: one key at a time, which enters no list."""
+    def ordered(
+        self, where: str, order: Order, include_embedding: bool, limit: int | None
+    ) -> tuple[str, dict[str, Any]]:
+        """Whole documents in an order, from a place on; with the parameters of these.
+
+        Each kind of value has a column of its own to be compared by, NULL for the others. What is
+        returned is made of the page alone.
+        """
+        held = (
+            f"SELECT {self._id} AS vecstore_id, {self._text} AS vecstore_text, "
+            f"{self._metadata} AS vecstore_metadata, {self._embedding} AS vecstore_embedding"
+        )
+        step, sign = ("DESC", "<") if order.descending else ("ASC", ">")
+        id = 'vecstore_id::text COLLATE "C"'
+        params: dict[str, Any] = {}
+        if order.path is None:
+            source = f"{held} FROM {self._table}{where}"
+            columns = f"{id} {step}"
+        else:
+            steps, params = self._at(order.path)
+            first, last = (2, 0) if order.descending else (0, 2)
+            kind = "jsonb_typeof(vecstore_value)"
+            source = (
+                f"SELECT held.*, CASE {kind} WHEN 'boolean' THEN {first} WHEN 'number' THEN 1 "
+                f"WHEN 'string' THEN {last} ELSE 3 END AS vecstore_kind, CASE {kind} "
+                "WHEN 'number' THEN vecstore_value::numeric "
+                "WHEN 'boolean' THEN vecstore_value::boolean::integer::numeric END "
+                f"AS vecstore_number, CASE {kind} WHEN 'string' THEN vecstore_value #>> '{{}}' END "
+                f"AS vecstore_body FROM ({held}, {steps} AS vecstore_value FROM {self._table}"
+                f"{where} OFFSET 0) AS held"
+            )
+            columns = (
+                f'vecstore_kind, vecstore_number {step}, vecstore_body COLLATE "C" {step}, {id}'
+            )
+        condition = ""
+        if order.after is not None:
+            params["after_id"] = order.after.id
+            after = f"{id} {sign if order.path is None else '>'} %(after_id)s::text"
+            if order.path is not None:
+                after, more = _behind(order, after, sign)
+                params.update(more)
+            condition = f" WHERE {after}"
+        bound = "" if limit is None else f" LIMIT {min(limit, MOST_ROWS):d}"
+        embedding = "NULL"
+        if include_embedding:
+            embedding = f"{self._extension}.vector_send(vecstore_embedding)"
+        page = f"SELECT * FROM ({source}) AS candidates{condition} ORDER BY {columns}{bound}"
+        return (
+            f"SELECT vecstore_id::text, vecstore_text, vecstore_metadata::text, {embedding} "
+            f"FROM ({page}) AS page ORDER BY {columns}",
+            params,
+        )
+
+    def _at(self, path: tuple[str, ...]) -> tuple[str, dict[str, str]]:
+        """What rows hold at a path, one key at a time, which enters no list."""
         names = {f"step_{number}": name for number, name in enumerate(path)}
-        steps = "".join([f" -> %({name})s::text" for name in names])
+        return self._metadata + "".join([f" -> %({name})s::text" for name in names]), names
+
+    def _held(self, where: str, path: tuple[str, ...]) -> tuple[str, dict[str, str]]:
+        """What rows hold at a path, as a source."""
+        steps, names = self._at(path)
         # OFFSET keeps the server from unpacking the metadata again wherever the value is read.
         return (
-            f"(SELECT {self._metadata}{steps} AS vecstore_value FROM {self._table}{where} "
-            "OFFSET 0) AS held",
+            f"(SELECT {steps} AS vecstore_value FROM {self._table}{where} OFFSET 0) AS held",
             names,
         )
 
@@ -290,6 +347,34 @@ class Statements:
         if include_embedding:
             embedding = f"{self._extension}.vector_send({self._embedding})"
         return f"{self._id}::text, {self._text}, {self._metadata}::text, {embedding}"
+
+
+def _behind(order: Order, same: str, sign: str) -> tuple[str, dict[str, Any]]:
+    """The condition for what stands behind a place in the order of a key.
+
+    Args:
+        order: The order, with the place.
+        same: The condition where all but the id is the same.
+        sign: Of values that stand behind others.
+    """
+    assert order.after is not None
+    value = order.after.value
+    if value is None:
+        return f"vecstore_kind = 3 AND {same}", {}
+    text = type(value) is str
+    kind = 0 if type(value) is bool else 2 if text else 1
+    if order.descending:
+        kind = 2 - kind
+    if text:
+        column, bound = 'vecstore_body COLLATE "C"', "%(after_value)s::text"
+    else:
+        column, bound = "vecstore_number", "%(after_value)s::text::numeric"
+    written = value if text else encode_json(int(value) if type(value) is bool else value)
+    return (
+        f"vecstore_kind > {kind} OR vecstore_kind = {kind} AND ({column} {sign} {bound} "
+        f"OR {column} = {bound} AND {same})",
+        {"after_value": written},
+    )
 
 
 def _escaped(*names: str) -> str:

@@ -53,7 +53,7 @@ from vecstore.errors import (
 from vecstore.filter.convert import Compiled
 from vecstore.filter.text import key_text
 from vecstore.filter.tree import Expression
-from vecstore.store.backend import Batch, Judge, Place, Selection
+from vecstore.store.backend import Batch, Judge, Order, Place, Selection
 from vecstore.store.base import VectorStore
 from vecstore.store.capabilities import Metric, StoreCapabilities
 from vecstore.store.foreign import ForeignRecords
@@ -138,6 +138,7 @@ class PgvectorStore(VectorStore):
         scoped_add_atomic=True,
         filtered_count=True,
         native_statistics=True,
+        native_order=True,
         # An entry of the index on ids takes at most a third of a page.
         max_id_bytes=2_600,
         max_text_bytes=256 * 1024 * 1024,
@@ -628,6 +629,24 @@ class PgvectorStore(VectorStore):
     ) -> Iterator[tuple[str, Mapping[str, Any]]]:
         for document in self._streamed(filter, batch_size, Statements.metadata):
             yield document.id, document.metadata
+
+    def _get_ordered(
+        self, order: Order, filter: Any, *, limit: int | None, include_embedding: bool
+    ) -> Iterable[Document]:
+        foreign = ForeignRecords(self._title)
+
+        def ask(count: int | None) -> list[Row]:
+            def work(cursor: Cursor[Any], sql: Statements) -> list[Row]:
+                where, params = sql.where(Selection(filter=filter))
+                query, more = sql.ordered(where, order, include_embedding, count)
+                return _fetched(cursor, query, {**params, **more})
+
+            return self._on_table("get", [], work, reads_once=self._reads_at_once)
+
+        def read(rows: Sequence[Row]) -> list[Document]:
+            return list(documents_of(rows, foreign))
+
+        return read(ask(None)) if limit is None else filled(ask, read, limit, MOST_ROWS)
 
     def _held_values(self, path: tuple[str, ...], filter: Any) -> Iterator[tuple[Any, int]]:
         if not self._connections.run("distinct", self._ready):

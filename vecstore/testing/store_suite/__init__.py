@@ -17,6 +17,7 @@ from vecstore.testing.store_suite.lifecycle import Lifecycle
 from vecstore.testing.store_suite.limits import Limits
 from vecstore.testing.store_suite.lives import Lives
 from vecstore.testing.store_suite.metadata import Metadata
+from vecstore.testing.store_suite.ordered import Ordered
 from vecstore.testing.store_suite.paging import Paging
 from vecstore.testing.store_suite.persistent import PersistentStoreTests
 from vecstore.testing.store_suite.processes import Processes
@@ -52,6 +53,7 @@ class StoreSuite(
     Evaluating,
     Reading,
     Statistics,
+    Ordered,
     Updating,
     Deleting,
     Foreign,

@@ -132,13 +132,8 @@ class Evaluating(StoreSuiteBase):
 
         What is evaluated reads it, whatever the engine has for statistics.
         """
-        documents = self.documents(30)
-        store.add(
-            [
-                one.replace(metadata={**one.metadata, "a": one.metadata["n"] % 3})
-                for one in documents
-            ]
-        )
+        rows = [{"n": number, "a": number % 3} for number in range(30)]
+        store.add([self.document(f"doc-{row['n']}", row) for row in rows])
         with self.refusing(store, lambda atom: atom.key.path == ("n",)):
             filter = "n >= 20 AND a > 0"
             found = store.distinct("n", filter, **_EVALUATE)
@@ -154,6 +149,24 @@ class Evaluating(StoreSuiteBase):
                     ask()
                 with pytest.raises(FilterLimitError, match="residual_limit"):
                     ask(residual="evaluate", residual_limit=5)
+
+    @quiet
+    def test_pages_of_what_is_evaluated(self, store: VectorStore) -> None:
+        """``_get`` by ids and the wider filter gives other documents than ``_scan_metadata``."""
+        rows = [{"n": number, "a": number % 3} for number in range(30)]
+        store.add([self.document(f"doc-{row['n']}", row) for row in rows])
+        with self.refusing(store, lambda atom: atom.key.path == ("n",)):
+            options: Any = {"filter": "n >= 20 AND a > 0", "order_by": "-n", "limit": 3}
+            page = store.get(**options, residual="evaluate", residual_limit=30)
+            seen = [one.metadata["n"] for one in page]
+            while page.next is not None:
+                page = store.get(after=page.next, **options, **_EVALUATE)
+                seen += [one.metadata["n"] for one in page]
+            assert seen == [29, 28, 26, 25, 23, 22, 20]
+            with pytest.raises(UnsupportedFilterError, match="key n"):
+                store.get(**options)
+            with pytest.raises(FilterLimitError, match="residual_limit"):
+                store.get(**options, residual="evaluate", residual_limit=5)
 
     @quiet
     def test_a_search_goes_on_until_enough_match(self, store: VectorStore) -> None:

@@ -20,6 +20,7 @@ HOOKS = (
     "_update_metadata",
     "_scan_metadata",
     "_held_values",
+    "_get_ordered",
     "_extremes",
     "_delete_judged",
     "_update_judged",

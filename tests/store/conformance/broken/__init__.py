@@ -6,6 +6,7 @@ from tests.store.conformance.broken import (
     changing,
     ending,
     evaluating,
+    ordered,
     searching,
     statistics,
 )
@@ -18,6 +19,7 @@ __all__ = [
     "changing",
     "ending",
     "evaluating",
+    "ordered",
     "searching",
     "statistics",
 ]

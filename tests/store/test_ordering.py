@@ -1,0 +1,99 @@
+"""Orders and statistics where the engine has none: by the metadata of all that match."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from vecstore import Document, Selection, SimpleVectorStore, VectorStore
+from vecstore.store.ordering import read_cursor, read_order, write_cursor
+from vecstore.testing.store_suite.evaluating import Evaluating
+from vecstore.testing.store_suite.ordered import Ordered
+from vecstore.testing.store_suite.statistics import Statistics
+
+
+class ByReading(SimpleVectorStore):
+    """The store in memory with the manners of an engine that knows no order and counts nothing."""
+
+    capabilities = replace(
+        SimpleVectorStore.capabilities, native_order=False, native_statistics=False
+    )
+    between: Callable[[], object] | None = None
+
+    def _held_values(self, path: Any, filter: Any) -> Any:
+        return VectorStore._held_values(self, path, filter)
+
+    def _get(self, selection: Selection, **options: Any) -> Any:
+        if selection.ids is not None and self.between is not None:
+            between, self.between = self.between, None
+            between()
+        return super()._get(selection, **options)
+
+
+class TestByReading(Statistics, Ordered, Evaluating):
+    chosen = (Statistics, Ordered, "test_pages_of_what_is_evaluated")
+
+    def make_store(self, **options: Any) -> VectorStore:
+        return ByReading(**options)
+
+
+def filled(count: int) -> ByReading:
+    store = ByReading()
+    store.add([Document("text", {"n": n}, f"d{n:02d}", [1, n]) for n in range(count)])
+    return store
+
+
+def numbers(documents: list[Document]) -> list[int]:
+    return [one.metadata["n"] for one in documents]
+
+
+def test_what_changes_while_a_page_is_read_is_left_out() -> None:
+    store = filled(20)
+
+    def between() -> None:
+        store.delete(["d01"])
+        store.update_metadata(["d02"], set={"n": 10.5})
+        store.update_metadata(["d03"], set={"m": 1})
+
+    store.between = between
+    page = store.get(order_by="n", limit=5)
+    assert numbers(page) == [0, 3, 4]
+    rest = store.get(order_by="n", after=page.next)
+    assert numbers(rest) == [5, 6, 7, 8, 9, 10, 10.5, *range(11, 20)]
+
+
+def test_a_page_of_which_all_is_gone_is_followed_by_the_next() -> None:
+    store = filled(20)
+    store.between = lambda: store.delete([f"d{n:02d}" for n in range(5)])
+    page = store.get(order_by="n", limit=5)
+    assert numbers(page) == [5, 6, 7, 8, 9]
+    assert numbers(store.get(order_by="n", limit=50, after=page.next)) == [*range(10, 20)]
+
+
+def test_a_page_holds_no_more_than_it_has() -> None:
+    """Texts are read of those that it returns, and of no others."""
+    store = filled(3_000)
+    read: list[str] = []
+    real = store._get
+    store._get = lambda selection, **options: (
+        read.extend(selection.ids)
+        or real(  # type: ignore[assignment,func-returns-value]
+            selection, **options
+        )
+    )
+    assert numbers(store.get(order_by="-n", limit=3)) == [2_999, 2_998, 2_997]
+    assert len(read) == 3
+
+
+def test_a_cursor_is_a_place_and_says_of_which_order() -> None:
+    store = filled(5)
+    page = store.get(order_by="-n", limit=2)
+    assert page.next is not None
+    order = read_order("-n")
+    position = read_cursor(page.next, order)
+    assert (position.value, position.id) == (3, "d03")
+    assert write_cursor(position, order) == page.next
+    # An int and a float of one value are one place, and so are the two zeros.
+    zero = read_cursor(write_cursor(replace(position, value=-0.0), order), order)
+    assert str(zero.value) == "0.0"

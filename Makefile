@@ -40,7 +40,7 @@ test-wide: $(INSTALLED) ## Every suite whole, on every engine, metric and option
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope -m wide $(or $(ARGS),tests)
 
 test-adapters: $(ADAPTERS)/.installed ## The adapters and importers, beside the frameworks themselves
-	$(ADAPTERS)/bin/python -m pytest -m "not heavy" --doctest-modules \
+	HAYSTACK_TELEMETRY_ENABLED=false $(ADAPTERS)/bin/python -m pytest -m "not heavy" --doctest-modules \
 	  -p no:langsmith_plugin -o asyncio_default_fixture_loop_scope=function \
 	  $(or $(ARGS),vecstore/adapters tests/adapters tests/interop)
 

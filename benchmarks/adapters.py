@@ -6,6 +6,7 @@ are not there are named and left out.
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable
 from itertools import cycle
@@ -110,7 +111,48 @@ def _llama_index(store: VectorStore, data: Data) -> Calls:
     }
 
 
+def _haystack(store: VectorStore, data: Data) -> Calls:
+    os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "false"
+    from haystack import Document
+
+    from vecstore.adapters.haystack import VecstoreDocumentStore, VecstoreEmbeddingRetriever
+
+    adapter = VecstoreDocumentStore(store)
+    adapter.write_documents(
+        [
+            Document(
+                id=one.id, content=one.text, meta=one.metadata, embedding=one.embedding.tolist()
+            )
+            for one in data.documents()
+        ]
+    )
+    run = VecstoreEmbeddingRetriever(adapter, top_k=_TOP).run
+    query, below = data.query(), data.kept(10)
+    wanted = {"field": "meta.rank", "operator": "<", "value": below}
+    filter = f"rank < {below}"
+    few, ten = {**wanted, "value": 10}, "rank < 10"
+    return {
+        "search": (
+            lambda: store.search(vector=query(), top_k=_TOP),
+            lambda: run(query().tolist()),
+        ),
+        "search, 10 % kept": (
+            lambda: store.search(vector=query(), top_k=_TOP, filter=filter),
+            lambda: run(query().tolist(), filters=wanted),
+        ),
+        "get by filter": (
+            lambda: store.get(filter=ten, include_embedding=True),
+            lambda: adapter.filter_documents(few),
+        ),
+        "count by filter": (
+            lambda: store.count(filter),
+            lambda: adapter.count_documents_by_filter(wanted),
+        ),
+    }
+
+
 ADAPTERS: dict[str, tuple[str, Callable[[VectorStore, Data], Calls]]] = {
+    "Haystack": ("haystack", _haystack),
     "LangChain": ("langchain_core", _langchain),
     "LangChain's index": ("langchain_core", _langchain_index),
     "LlamaIndex": ("llama_index.core", _llama_index),

@@ -42,7 +42,7 @@ CLIENTS = {
 
 
 # They are not in the extra `all`: what comes with them puts plug-ins into every run of pytest.
-FRAMEWORKS = {"langchain", "llama-index"}
+FRAMEWORKS = {"haystack", "langchain", "llama-index"}
 
 
 def project_files() -> list[Path]:

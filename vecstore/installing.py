@@ -24,6 +24,7 @@ REQUIREMENTS: Final[dict[str, tuple[str, ...]]] = {
     "sql": ("sqlglot>=28",),
     "parquet": ("pyarrow>=18",),
     "langchain": ("langchain-core>=1,<2",),
+    "haystack": ("haystack-ai>=3,<4",),
     "llama-index": ("llama-index-core>=0.14",),
     "cli": ("typer>=0.26,<0.29", "rich>=13.8"),
     "wordllama": ("wordllama>=0.4,<0.5",),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 from collections.abc import Callable, Iterator
 from inspect import iscoroutinefunction
 from pathlib import Path
@@ -15,6 +16,8 @@ import pytest
 
 from tests.servers.pinecone import KEY, PineconeServer
 from vecstore import VectorStore, open_store
+
+os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "false"  # read when haystack is imported
 
 Opener = Callable[..., VectorStore]
 _numbers = itertools.count()

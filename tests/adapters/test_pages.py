@@ -15,6 +15,7 @@ DOCS = Path(__file__).parents[2] / "docs"
     ("page", "package"),
     [
         ("coming-from-chroma.md", "chromadb"),
+        ("coming-from-haystack.md", "haystack"),
         ("coming-from-langchain.md", "langchain_core"),
         ("coming-from-qdrant.md", "qdrant_client"),
     ],

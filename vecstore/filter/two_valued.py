@@ -81,24 +81,30 @@ def two_valued(expression: Expression, schema: DeclaredKeys | None) -> Expressio
     def of_atom(node: Expression, negated: bool) -> Expression:
         if not negated:
             return node
-        turned = trusted(
-            NEGATION[node.op],
-            node.operands,
-            node.span,
-            node.written_op,
-            from_outside=node.from_outside,
-        )
-        if node.op not in ORDERINGS:
-            return turned
-        _check_declared(node, keys)
-        if schema is not None:
-            schema.check(node)
-        absent = trusted(
-            Op.ISNULL, (node.key,), node.span, node.written_op, from_outside=node.from_outside
-        )
-        return Expression(Op.OR, turned, absent)
+        if node.op in ORDERINGS:
+            _check_declared(node, keys)
+            if schema is not None:
+                schema.check(node)
+        return opposite(node)
 
     return pushed_down(expression, of_atom)
+
+
+def opposite(node: Expression) -> Expression:
+    """What is true where a comparison is not, of a key that is absent or one value of one kind."""
+    turned = trusted(
+        NEGATION[node.op],
+        node.operands,
+        node.span,
+        node.written_op,
+        from_outside=node.from_outside,
+    )
+    if node.op not in ORDERINGS:
+        return turned
+    absent = trusted(
+        Op.ISNULL, (node.key,), node.span, node.written_op, from_outside=node.from_outside
+    )
+    return Expression(Op.OR, turned, absent)
 
 
 def _check_declared(node: Expression, keys: Mapping[tuple[str, ...], DeclaredKey]) -> None:

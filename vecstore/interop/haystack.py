@@ -100,6 +100,10 @@ class Haystack(Importer):
             raise self.unknown(place.step("operator"), "operator", operator, _COMPARISONS, _ADVICE)
         at = place.step("value")
         if op in MEMBERSHIPS:
+            if list_items(value) is not None and not isinstance(value, list):
+                raise self.refused(
+                    at, f"Haystack takes a list, not a {type(value).__name__}", "[*values]"
+                )
             return self.among(op, key, value, at, nulls=True)
         several = list_items(value) is not None
         if op in (Op.EQ, Op.NE):

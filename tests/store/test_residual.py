@@ -39,7 +39,7 @@ from vecstore import (
     open_store,
 )
 from vecstore.store.options import RESIDUAL_LIMIT
-from vecstore.store.residual import scores
+from vecstore.store.ranking import scores
 
 quiet = pytest.mark.filterwarnings("ignore::vecstore.ResidualWarning")
 

@@ -17,8 +17,7 @@ from vecstore.interop import from_llama_index
 from vecstore.store.arguments import SearchRequest, read_filter
 from vecstore.store.base import VectorStore as Store
 from vecstore.store.diversity import page_of, wanted_documents
-from vecstore.store.ranking import ranked
-from vecstore.store.residual import scores
+from vecstore.store.ranking import ranked, scores
 
 try:
     from llama_index.core.bridge.pydantic import Field

@@ -395,6 +395,7 @@ class SimpleVectorStore(VectorStore):
             few = small or (
                 snapshot.size <= _PLAIN_ROWS
                 and call.request.top_k + call.request.offset <= _QUICK_ROWS
+                and call.request.ids is call.request.exclude_ids is None
                 and _is_plain(call.filter)
                 and (call.within is None or _is_plain(call.within.filter))
             )
@@ -430,6 +431,25 @@ class SimpleVectorStore(VectorStore):
         if snapshot.live == 0:
             return [[] for _ in vectors]
         rows = _selected(snapshot, filter)
+        among = candidates(snapshot, vectors, rows, top_k)
+        return [
+            _found(snapshot, vector, chosen, top_k, include_embedding)
+            for vector, chosen in zip(vectors, among, strict=True)
+        ]
+
+    def _search_selected(
+        self, vectors: Matrix, selection: Selection, *, top_k: int, include_embedding: bool
+    ) -> Iterable[Iterable[Document]]:
+        import numpy as np
+
+        snapshot = self._table.snapshot
+        if selection.ids is not None:
+            rows: Rows = np.array(sorted(_chosen(snapshot, selection)), dtype=np.intp)
+        else:
+            out = snapshot.rows_of(selection.excluded)
+            rows = np.setdiff1d(snapshot.selected_rows(selection.filter), out, assume_unique=True)
+        if not len(rows):
+            return [[] for _ in vectors]
         among = candidates(snapshot, vectors, rows, top_k)
         return [
             _found(snapshot, vector, chosen, top_k, include_embedding)

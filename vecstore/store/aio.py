@@ -113,6 +113,8 @@ class AsyncVectorStore:
         offset: int = 0,
         threshold: float | None = None,
         filter: FilterInput = None,
+        ids: Iterable[str] | None = None,
+        exclude_ids: Iterable[str] | None = None,
         diversity: float | None = None,
         fetch_k: int | None = None,
         include_embedding: bool = False,
@@ -136,6 +138,8 @@ class AsyncVectorStore:
                 residual_limit,
                 diversity,
                 fetch_k,
+                ids,
+                exclude_ids,
             )
         )
 
@@ -148,6 +152,8 @@ class AsyncVectorStore:
         offset: int = 0,
         threshold: float | None = None,
         filter: FilterInput = None,
+        ids: Iterable[str] | None = None,
+        exclude_ids: Iterable[str] | None = None,
         diversity: float | None = None,
         fetch_k: int | None = None,
         include_embedding: bool = False,
@@ -171,6 +177,8 @@ class AsyncVectorStore:
                 residual_limit,
                 diversity,
                 fetch_k,
+                ids,
+                exclude_ids,
             )
         )
 

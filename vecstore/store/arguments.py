@@ -67,6 +67,9 @@ class SearchRequest:
         diversity: From 0, by the score alone, to 1, as unlike each other as can be; None is 0.
         fetch_k: Of how many of the best documents diverse ones are chosen; None is five times
             ``top_k``, and 20 at least.
+        ids: Among which documents to look; ids that no document has are passed over, and an empty
+            list finds nothing. None is among all of them.
+        exclude_ids: Documents that are left out, also of ``ids``; None leaves out none.
 
     Raises:
         TypeError: For an argument of a wrong type, both or neither of ``query`` and ``vector``.
@@ -91,6 +94,8 @@ class SearchRequest:
     residual_limit: int | None = None
     diversity: float | None = None
     fetch_k: int | None = None
+    ids: Iterable[str] | None = None
+    exclude_ids: Iterable[str] | None = None
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -115,6 +120,20 @@ class SearchRequest:
         if self.diversity is not None or self.fetch_k is not None:
             put(self, "diversity", read_diversity(self.diversity))
             put(self, "fetch_k", self._candidates())
+        if self.ids is not None:
+            put(self, "ids", read_chosen("ids", self.ids))
+        if self.exclude_ids is not None:
+            put(self, "exclude_ids", read_chosen("exclude_ids", self.exclude_ids))
+
+    @property
+    def choice(self) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+        """Among which ids to look, None for all of them, and which of all to leave out."""
+        ids: Any = self.ids
+        excluded: Any = self.exclude_ids or ()
+        if ids is None or not excluded:
+            return ids, excluded
+        out = frozenset(excluded)
+        return tuple([id for id in ids if id not in out]), ()
 
     def _candidates(self) -> int | None:
         chosen = self.offset + self.top_k
@@ -162,6 +181,8 @@ class SearchRequest:
             self.residual_limit,
             self.diversity,
             self.fetch_k,
+            self.ids,
+            self.exclude_ids,
         )
 
     def __repr__(self) -> str:
@@ -186,6 +207,10 @@ class SearchRequest:
             parts.append(f"diversity={self.diversity}")
         if self.fetch_k is not None:
             parts.append(f"fetch_k={self.fetch_k}")
+        for name in ("ids", "exclude_ids"):
+            given: Any = getattr(self, name)
+            if given is not None:
+                parts.append(f"{name}=<{len(given):,} ids>")
         return f"SearchRequest({', '.join(parts)})"
 
 
@@ -296,6 +321,19 @@ def read_key_path(key: KeyInput, method: str) -> tuple[str, ...]:
         return read_key(key)
     except UnusableValue as fault:
         raise ValueError(f"{method}: {fault.reason}; {fault.remedy}") from None
+
+
+def read_chosen(name: str, ids: Iterable[str]) -> tuple[str, ...]:
+    """The ids that a search is to look among, or to leave out: each once.
+
+    Raises:
+        TypeError: For a single text, and for anything in the list that is no text.
+    """
+    if isinstance(ids, str):
+        raise TypeError(f"{name} is a list of ids: search(..., {name}=[{_cut(ids)}])")
+    if isinstance(ids, Expression | Group):
+        raise TypeError(f"{name} is a list of ids; a filter goes to search(..., filter=...)")
+    return tuple(dict.fromkeys(read_ids(ids, name) or ()))
 
 
 MAX_COUNT = 2**31 - 1

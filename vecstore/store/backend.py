@@ -12,8 +12,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import nsmallest
+from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from vecstore.cancelling import check_stop
 from vecstore.document import Document, shown_id
 from vecstore.embedding import check_dimension
 from vecstore.errors import (
@@ -24,7 +27,8 @@ from vecstore.errors import (
 )
 from vecstore.filter.tree import Expression
 from vecstore.filter.values import Scalar
-from vecstore.store.capabilities import OnConflict, StoreCapabilities
+from vecstore.store.capabilities import Metric, OnConflict, StoreCapabilities
+from vecstore.store.ranking import rank, scored
 
 if TYPE_CHECKING:
     from vecstore.vectors import Matrix, Vector
@@ -93,10 +97,12 @@ class Selection:
     Attributes:
         ids: Ids without repetition; None for no restriction.
         filter: What ``_compile_filter`` returned; None for no restriction.
+        excluded: Ids without repetition that are left out; only of a search without ``ids``.
     """
 
     ids: tuple[str, ...] | None = None
     filter: Any = None
+    excluded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +161,11 @@ class StoreHooks(ABC):
 
     capabilities: StoreCapabilities
     """What this store promises and where its limits lie; set on the class or on the instance."""
+
+    @property
+    @abstractmethod
+    def metric(self) -> Metric:
+        """How vectors are compared; the base has it."""
 
     def _compile_filter(self, filter: Expression) -> Any:
         """Turn a filter into what the other hooks want; called before anything else.
@@ -239,6 +250,42 @@ class StoreHooks(ABC):
             yield self._search(
                 vector, top_k=top_k, filter=filter, include_embedding=include_embedding
             )
+
+    def _search_selected(
+        self, vectors: Matrix, selection: Selection, *, top_k: int, include_embedding: bool
+    ) -> Iterable[Iterable[Document]]:
+        """What :meth:`_search_many` returns, among documents that are chosen by their ids.
+
+        ``selection`` has ``ids``, at most ``capabilities.max_batch`` of them, or ``excluded``, any
+        number. By default documents with the ids are read and scored here, each of them; to leave
+        ids out, as many more documents are searched for, and past ``capabilities.max_top_k`` all
+        that match are read.
+        """
+        if selection.ids is not None:
+            wanted = Selection(ids=selection.ids, filter=selection.filter)
+            found = self._get(wanted, limit=None, include_embedding=True)
+            return scored(list(found), vectors, self.metric, include_embedding)
+        excluded = frozenset(selection.excluded)
+        count, most = top_k + len(excluded), self.capabilities.max_top_k
+        if most is not None and count > most:
+            return self._nearest_by_reading(vectors, selection, top_k, include_embedding)
+        found_each = self._search_many(
+            vectors, top_k=count, filter=selection.filter, include_embedding=include_embedding
+        )
+        return ([one for one in found if one.id not in excluded] for found in found_each)
+
+    def _nearest_by_reading(
+        self, vectors: Matrix, selection: Selection, top_k: int, include_embedding: bool
+    ) -> Iterable[Iterable[Document]]:
+        excluded = frozenset(selection.excluded)
+        best: list[list[Document]] = [[] for _ in vectors]
+        found = iter(self._scan(selection.filter, batch_size=IDS_AT_ONCE, include_embedding=True))
+        while part := list(islice(found, IDS_AT_ONCE)):
+            check_stop()
+            kept = [one for one in part if one.id not in excluded]
+            for place, more in enumerate(scored(kept, vectors, self.metric, include_embedding)):
+                best[place] = nsmallest(top_k, [*best[place], *more], key=rank)
+        return best
 
     @abstractmethod
     def _get(

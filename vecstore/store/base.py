@@ -350,6 +350,8 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         offset: int = 0,
         threshold: float | None = None,
         filter: FilterInput = None,
+        ids: Iterable[str] | None = None,
+        exclude_ids: Iterable[str] | None = None,
         diversity: float | None = None,
         fetch_k: int | None = None,
         include_embedding: bool = False,
@@ -366,6 +368,8 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         offset: int = 0,
         threshold: float | None = None,
         filter: FilterInput = None,
+        ids: Iterable[str] | None = None,
+        exclude_ids: Iterable[str] | None = None,
         diversity: float | None = None,
         fetch_k: int | None = None,
         include_embedding: bool = False,
@@ -385,6 +389,10 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
             threshold: Leave out documents that score less, but for a millionth: of 1 under cosine,
                 of the threshold under the other metrics. Engines round sums differently.
             filter: Which documents to look among: an expression or its text.
+            ids: Among which documents to look; ids that no document has are passed over, and an
+                empty list finds nothing.
+            exclude_ids: Documents that are left out, also of ``ids``; as many others are found in
+                their place.
             diversity: From 0, by the score alone, which is the default, to 1, as unlike each other
                 as can be: maximal marginal relevance. The best document comes first; each next one
                 has the highest ``(1 - diversity) * score - diversity * closest``, where ``closest``
@@ -422,6 +430,8 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
                 residual_limit,
                 diversity,
                 fetch_k,
+                ids,
+                exclude_ids,
             )
         )
 
@@ -434,6 +444,8 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         offset: int = 0,
         threshold: float | None = None,
         filter: FilterInput = None,
+        ids: Iterable[str] | None = None,
+        exclude_ids: Iterable[str] | None = None,
         diversity: float | None = None,
         fetch_k: int | None = None,
         include_embedding: bool = False,
@@ -455,6 +467,8 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
             offset: How many of the best documents to pass over.
             threshold: Leave out documents that score less.
             filter: Which documents to look among.
+            ids: See :meth:`search`.
+            exclude_ids: See :meth:`search`.
             diversity: See :meth:`search`.
             fetch_k: See :meth:`search`.
             include_embedding: Whether results carry their vectors.
@@ -491,6 +505,8 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
                 residual_limit,
                 diversity,
                 fetch_k,
+                ids,
+                exclude_ids,
             )
         )
 
@@ -1110,6 +1126,7 @@ class ScopedStore(VectorStore):
 
     # The hooks would pass by the scope.
     _add = _search = _search_many = _get = _scan = _delete = _clear = cast(Any, _no_hook)
+    _search_selected = cast(Any, _no_hook)
     _stored_ids = _delete_filtered = _count = _update_metadata = cast(Any, _no_hook)
     _begin_add = _finish_add = cast(Any, _no_hook)
     _scan_metadata = _delete_judged = _update_judged = cast(Any, _no_hook)

@@ -25,6 +25,7 @@ from vecstore.store.arguments import (
     Evaluation,
     Residual,
     SearchRequest,
+    read_chosen,
     read_count,
     read_evaluation,
     read_filter,
@@ -35,6 +36,7 @@ from vecstore.store.arguments import (
 from vecstore.store.backend import Selection, changed
 from vecstore.store.capabilities import OnConflict, OnError
 from vecstore.store.diversity import compares_vectors, page_of, wanted_documents
+from vecstore.store.finding import EVERYTHING, nearest
 from vecstore.store.limits import RecordLimits
 from vecstore.store.ranking import ranked
 from vecstore.store.residual import Evaluating, Explanation
@@ -55,7 +57,7 @@ _CLEAR = "to delete every document write clear()"
 QUERIES_AT_ONCE = 256
 """Queries of one ``search_many`` that are embedded, and handed to the engine, at a time."""
 
-_NOTHING_MORE = (4, None, None, False, 0, None, None, None, None)
+_NOTHING_MORE = (4, None, None, False, 0, None, None, None, None, None, None)
 """The arguments of a search besides what is looked for, as they are where nobody gives any."""
 
 _CONTENT_ITEMS, _CONTENT_LENGTH = 10, 1_000
@@ -168,6 +170,8 @@ class SearchCall(Call[list[Document]]):
         residual_limit: int | None,
         diversity: float | None,
         fetch_k: int | None,
+        ids: Iterable[str] | None,
+        exclude_ids: Iterable[str] | None,
     ) -> SearchCall:
         """Check the arguments."""
         rest = (
@@ -180,6 +184,8 @@ class SearchCall(Call[list[Document]]):
             residual_limit,
             diversity,
             fetch_k,
+            None if ids is None else read_chosen("ids", ids),
+            None if exclude_ids is None else read_chosen("exclude_ids", exclude_ids),
         )
         if not isinstance(query, SearchRequest):
             query = SearchRequest(query, vector, *rest)
@@ -196,7 +202,8 @@ class SearchCall(Call[list[Document]]):
         request = self.request
         wanted = self.checked(store)
         matches, filter = store._compiled(self.operation, self.filter, self.within, self.evaluation)
-        if not matches or not request.top_k:
+        choice = request.choice
+        if not matches or not request.top_k or choice[0] == ():
             return []
         vector: Any = request.vector
         if vector is None:
@@ -205,15 +212,24 @@ class SearchCall(Call[list[Document]]):
             check_stop()
         probe = store._probe(vector)
         with_vectors = request.include_embedding or compares_vectors(request)
-        if type(filter) is Evaluating:
-            [found] = filter.search(probe[None, :], wanted, [request.threshold], with_vectors)
-        else:
+        if choice == EVERYTHING and type(filter) is not Evaluating:
             found = store._ask_all(
                 "search",
                 store._search,
                 probe,
                 top_k=wanted,
                 filter=filter,
+                include_embedding=with_vectors,
+            )
+        else:
+            [found] = nearest(
+                store,
+                "search",
+                probe[None, :],
+                filter,
+                choice,
+                wanted=wanted,
+                thresholds=[request.threshold],
                 include_embedding=with_vectors,
             )
         best = ranked(found, store.metric, request.threshold)
@@ -273,6 +289,8 @@ class SearchManyCall(Call[list[list[Document]]]):
         residual_limit: int | None,
         diversity: float | None,
         fetch_k: int | None,
+        ids: Iterable[str] | None,
+        exclude_ids: Iterable[str] | None,
     ) -> SearchManyCall:
         """Check the arguments."""
         if (queries is None) == (vectors is None):
@@ -294,6 +312,8 @@ class SearchManyCall(Call[list[list[Document]]]):
             residual_limit,
             diversity,
             fetch_k,
+            None if ids is None else read_chosen("ids", ids),
+            None if exclude_ids is None else read_chosen("exclude_ids", exclude_ids),
         )
         if vectors is not None:
             return cls(requests=tuple([SearchRequest(None, one, *rest) for one in vectors]))
@@ -313,10 +333,11 @@ class SearchManyCall(Call[list[list[Document]]]):
             wanted = SearchCall(request=request).checked(store)
             evaluation = _evaluation(request)
             with_vectors = request.include_embedding or compares_vectors(request)
-            kind = (request.filter, wanted, with_vectors, evaluation)
-            if request.top_k:
+            choice = request.choice
+            kind = (request.filter, wanted, with_vectors, evaluation, choice)
+            if request.top_k and choice[0] != ():
                 alike.setdefault(kind, []).append(place)
-        for (asked, wanted, include_embedding, evaluation), places in alike.items():
+        for (asked, wanted, include_embedding, evaluation, choice), places in alike.items():
             matches, filter = store._compiled(self.operation, asked, self.within, evaluation)
             if not matches:
                 continue
@@ -324,18 +345,16 @@ class SearchManyCall(Call[list[list[Document]]]):
                 check_stop()
                 part = places[start : start + QUERIES_AT_ONCE]
                 probes = self._probes(store, part)
-                if type(filter) is Evaluating:
-                    thresholds = [self.requests[place].threshold for place in part]
-                    found = filter.search(probes, wanted, thresholds, include_embedding)
-                else:
-                    found = store._ask_lists(
-                        self.operation,
-                        store._search_many,
-                        probes,
-                        top_k=wanted,
-                        filter=filter,
-                        include_embedding=include_embedding,
-                    )
+                found = nearest(
+                    store,
+                    self.operation,
+                    probes,
+                    filter,
+                    choice,
+                    wanted=wanted,
+                    thresholds=[self.requests[place].threshold for place in part],
+                    include_embedding=include_embedding,
+                )
                 for place, probe, documents in zip(part, probes, found, strict=True):
                     request = self.requests[place]
                     best = ranked(documents, store.metric, request.threshold)

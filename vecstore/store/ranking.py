@@ -11,10 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from numbers import Real
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from vecstore.document import Document, with_score
+from vecstore.document import Document, stored_document, with_score
 from vecstore.store.capabilities import Metric
+
+if TYPE_CHECKING:
+    from vecstore.vectors import Matrix, Vector
 
 Record = TypeVar("Record")
 Found = TypeVar("Found")
@@ -124,6 +127,66 @@ def ranked(
 def rank(document: Document) -> tuple[float, str]:
     """What results are sorted by: the score from the highest down, then the id."""
     return -(document.score or 0.0), document.id
+
+
+def scores(matrix: Matrix, probe: Vector, metric: Metric) -> list[float]:
+    """The score of each row, in float64 and rounded to what engines give.
+
+    Example:
+        >>> import numpy as np
+        >>> scores(np.array([[3, 4], [1, 0]], np.float32), np.array([1, 0], np.float32), "cosine")
+        [0.6000000238418579, 1.0]
+    """
+    import numpy as np
+
+    wide, query = matrix.astype(np.float64), probe.astype(np.float64)
+    if metric == "euclidean":
+        difference = wide - query
+        found = 0.0 - np.sqrt(np.vecdot(difference, difference))
+    else:
+        found = np.vecdot(wide, query)
+        if metric == "cosine":
+            lengths = np.sqrt(np.vecdot(wide, wide) * np.vecdot(query, query))
+            found = np.clip(found / np.where(lengths > 0.0, lengths, 1.0), -1.0, 1.0)
+    rounded: list[float] = found.astype(np.float32).tolist()
+    return rounded
+
+
+def scored(
+    documents: Sequence[Document], probes: Iterable[Vector], metric: Metric, include_embedding: bool
+) -> list[list[Document]]:
+    """Documents with the scores that a search would give them, for each of several vectors.
+
+    Args:
+        documents: With their vectors; those without one, or with one of another length, are near
+            nothing.
+        probes: The vectors.
+        metric: How vectors are compared.
+        include_embedding: Whether the documents keep their vectors.
+
+    Example:
+        >>> import numpy as np
+        >>> near = Document("text", id="a", embedding=[1, 0])
+        >>> scored([near], [np.array([1, 0], np.float32)], "dot", False)[0][0].score
+        1.0
+    """
+    import numpy as np
+
+    answers: list[list[Document]] = []
+    for probe in probes:
+        held = [
+            (one, vector)
+            for one in documents
+            if (vector := one.embedding) is not None and len(vector) == len(probe)
+        ]
+        answers.append([])
+        if not held:
+            continue
+        matrix = np.stack([vector for _, vector in held])
+        for (one, vector), score in zip(held, scores(matrix, probe, metric), strict=True):
+            kept = vector if include_embedding else None
+            answers[-1].append(stored_document(one.id, one.text, one.metadata, kept, score))
+    return answers
 
 
 TIE_LIMIT = 10_000

@@ -16,7 +16,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from vecstore.cancelling import check_stop
-from vecstore.document import Document, stored_document
+from vecstore.document import Document
 from vecstore.errors import FilterLimitError, UnsupportedFilterError, VecstoreError
 from vecstore.filter.convert import Compiled
 from vecstore.filter.residual import PartialCompiled, clause_text, split
@@ -24,9 +24,8 @@ from vecstore.filter.tree import LOGICAL, Expression
 from vecstore.store.adding import level_of_the_caller
 from vecstore.store.arguments import MAX_COUNT, Evaluation
 from vecstore.store.backend import Selection
-from vecstore.store.capabilities import Metric
 from vecstore.store.observing import note
-from vecstore.store.ranking import lowest_score, rank, ranked
+from vecstore.store.ranking import lowest_score, rank, ranked, scored
 from vecstore.store.scope import Recent, is_small
 
 if TYPE_CHECKING:
@@ -340,23 +339,10 @@ class Evaluating:
         best: Sequence[list[Document]],
         include_embedding: bool,
     ) -> None:
-        import numpy as np
-
-        size = len(queries[0].probe)
-        held = [
-            (one, vector)
-            for one in documents
-            if (vector := one.embedding) is not None and len(vector) == size
-        ]
-        if not held:
-            return
-        matrix = np.stack([vector for _, vector in held])
-        for query, answer in zip(queries, best, strict=True):
-            for (one, vector), score in zip(
-                held, scores(matrix, query.probe, self._store.metric), strict=True
-            ):
-                kept = vector if include_embedding else None
-                answer.append(stored_document(one.id, one.text, one.metadata, kept, score))
+        probes = [query.probe for query in queries]
+        found = scored(documents, probes, self._store.metric, include_embedding)
+        for answer, part in zip(best, found, strict=True):
+            answer.extend(part)
 
     # --- writing -----------------------------------------------------------------------------
 
@@ -508,29 +494,6 @@ class _Query:
     size: int = 0
     looked: int = 0
     answer: list[Document] | None = field(default=None)
-
-
-def scores(matrix: Matrix, probe: Vector, metric: Metric) -> list[float]:
-    """The score of each row, in float64 and rounded to what engines give.
-
-    Example:
-        >>> import numpy as np
-        >>> scores(np.array([[3, 4], [1, 0]], np.float32), np.array([1, 0], np.float32), "cosine")
-        [0.6000000238418579, 1.0]
-    """
-    import numpy as np
-
-    wide, query = matrix.astype(np.float64), probe.astype(np.float64)
-    if metric == "euclidean":
-        difference = wide - query
-        found = 0.0 - np.sqrt(np.vecdot(difference, difference))
-    else:
-        found = np.vecdot(wide, query)
-        if metric == "cosine":
-            lengths = np.sqrt(np.vecdot(wide, wide) * np.vecdot(query, query))
-            found = np.clip(found / np.where(lengths > 0.0, lengths, 1.0), -1.0, 1.0)
-    rounded: list[float] = found.astype(np.float32).tolist()
-    return rounded
 
 
 def _shape(parts: Sequence[Expression]) -> int:

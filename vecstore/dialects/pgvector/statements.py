@@ -68,6 +68,7 @@ class Statements:
         )
         cast = "" if self._id_type == "text" else f"::{self._id_type}[]"
         self._among = f"{self._id} = ANY(%(ids)s::text[]{cast})"  # bound as ``ids``
+        self._besides = f"{self._id} <> ALL(%(excluded)s::text[]{cast})"
         self.ids = f"SELECT {self._id}::text FROM {self._table}"
 
     def where(self, selection: Selection) -> tuple[str, dict[str, Any]]:
@@ -79,6 +80,10 @@ class Statements:
             conditions.append(self._among)
             # Others than the column can hold are unknown without asking.
             params["ids"] = [id for id in selection.ids if is_in_charset(id, charset)]
+        if selection.excluded:
+            charset = self.facts.id_charset
+            conditions.append(self._besides)
+            params["excluded"] = [id for id in selection.excluded if is_in_charset(id, charset)]
         if selection.filter is not None:
             conditions.append(f"({selection.filter.native})")
             params.update(selection.filter.params)

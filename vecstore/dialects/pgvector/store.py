@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from psycopg import Cursor
     from psycopg_pool import ConnectionPool
 
-    from vecstore.vectors import Vector
+    from vecstore.vectors import Matrix, Vector
 
 Result = TypeVar("Result")
 
@@ -540,16 +540,27 @@ class PgvectorStore(VectorStore):
     def _search(
         self, vector: Vector, *, top_k: int, filter: Any, include_embedding: bool
     ) -> Iterable[Document]:
+        return self._nearest(vector, Selection(filter=filter), top_k, include_embedding)
+
+    def _search_selected(
+        self, vectors: Matrix, selection: Selection, *, top_k: int, include_embedding: bool
+    ) -> Iterable[Iterable[Document]]:
+        for vector in vectors:
+            yield self._nearest(vector, selection, top_k, include_embedding)
+
+    def _nearest(
+        self, vector: Vector, selection: Selection, top_k: int, include_embedding: bool
+    ) -> list[Document]:
         foreign = ForeignRecords(self._title)
         facts = self._facts
         at_once = self._reads_at_once and facts is not None and facts.indexed is None
 
         def nearest(count: int) -> list[Row]:
             def work(cursor: Cursor[Any], sql: Statements) -> list[Row]:
-                where, params = sql.where(Selection(filter=filter))
+                where, params = sql.where(selection)
                 params.update(query=WireVector(vector), top_k=count)
                 kind = sql.facts.indexed
-                if kind is not None and not self._few_match(cursor, sql, filter):
+                if kind is not None and not self._few_match(cursor, sql, selection):
                     assert self.dimension is not None
                     half = self.dimension if self._spec.half(self.dimension) else None
                     statement = sql.approximate(where, include_embedding, half)
@@ -571,17 +582,20 @@ class PgvectorStore(VectorStore):
 
         return filled(nearest, read, min(top_k, MOST_ROWS), MOST_ROWS)
 
-    def _few_match(self, cursor: Cursor[Any], sql: Statements, filter: Compiled | None) -> bool:
+    def _few_match(self, cursor: Cursor[Any], sql: Statements, selection: Selection) -> bool:
         """Whether so few rows match that looking at each of them is better than the index.
 
         Among few rows the index also misses some: entries of deleted rows take up its candidates.
         """
-        if not self._exact_below or (filter is None and self._large):
+        if selection.ids is not None:
+            return True
+        everything = selection.filter is None and not selection.excluded
+        if not self._exact_below or (everything and self._large):
             return False
-        where, params = sql.where(Selection(filter=filter))
+        where, params = sql.where(selection)
         rows = _fetched(cursor, sql.probe(where), {**params, "probe": self._exact_below + 1})
         few = int(rows[0][0]) <= self._exact_below
-        if filter is None:
+        if everything:
             self._large = not few
         return few
 

@@ -14,7 +14,7 @@ from vecstore.dialects.qdrant.conditions import encode_key, is_addressable
 from vecstore.dialects.qdrant.layout import OWN, PayloadLayout, point_id
 from vecstore.document import Document, stored_document
 from vecstore.filter.convert import Compiled
-from vecstore.store.backend import changed
+from vecstore.store.backend import Selection, changed
 from vecstore.store.foreign import ForeignRecords, fault_of
 from vecstore.store.limits import is_in_charset
 
@@ -112,6 +112,26 @@ class Points:
             ),
         )
         return list(found)
+
+    def chosen(self, selection: Selection) -> Any:
+        """A selection as the client takes it in a search; None for everything."""
+        from qdrant_client import models
+
+        by_ids = selection.ids is not None
+        named = selection.excluded if selection.ids is None else selection.ids
+        kept = [] if selection.filter is None else [as_model(selection.filter)]
+        among: Any
+        if self.elsewhere:
+            assert self.layout.id is not None
+            key = encode_key((self.layout.id,))
+            among = _condition({"key": key, "match": {"any": [*named]}})
+        else:
+            among = models.HasIdCondition.model_construct(has_id=self.ids(named))
+        if by_ids:
+            return models.Filter.model_construct(must=[*kept, among])
+        if named:
+            return models.Filter.model_construct(must=kept or None, must_not=[among])
+        return as_model(selection.filter)
 
     def stored(
         self, operation: str, document_ids: Sequence[str], filter: Compiled | None = None

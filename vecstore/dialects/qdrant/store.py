@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from vecstore.vectors import Matrix, Vector
 
 _MOST = 2**31
+_NAMED_LOCALLY = 64
+"""Ids in a search of local mode, which goes through all of them for every point."""
 """More points than a search can be asked for."""
 
 _MAX_COST = 75
@@ -352,6 +354,21 @@ class QdrantStore(CollectionStore):
     def _search(
         self, vector: Vector, *, top_k: int, filter: Any, include_embedding: bool
     ) -> Iterable[Document]:
+        return self._nearest(vector, Selection(filter=filter), top_k, include_embedding)
+
+    def _search_selected(
+        self, vectors: Matrix, selection: Selection, *, top_k: int, include_embedding: bool
+    ) -> Iterable[Iterable[Document]]:
+        named = selection.excluded if selection.ids is None else selection.ids
+        if self._call.local and len(named) > _NAMED_LOCALLY:
+            return super()._search_selected(
+                vectors, selection, top_k=top_k, include_embedding=include_embedding
+            )
+        return (self._nearest(one, selection, top_k, include_embedding) for one in vectors)
+
+    def _nearest(
+        self, vector: Vector, selection: Selection, top_k: int, include_embedding: bool
+    ) -> list[Document]:
         from qdrant_client import models
 
         if not (self._present or self._exists("search")):
@@ -360,7 +377,7 @@ class QdrantStore(CollectionStore):
             "query": self._as_kept(vector[None])[0].tolist(),
             "using": self._vector_name,
             "search_params": models.SearchParams(exact=True) if self._exact else None,
-            "query_filter": as_model(filter),
+            "query_filter": self._records.chosen(selection),
             "with_vectors": self._records.vectors(include_embedding),
             "with_payload": True,
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from vecstore.testing.store_suite.adding import Adding
 from vecstore.testing.store_suite.awaiting import Awaiting, Observing
+from vecstore.testing.store_suite.chosen import Chosen
 from vecstore.testing.store_suite.closing import Closing
 from vecstore.testing.store_suite.deleting import Deleting
 from vecstore.testing.store_suite.diverse import Diverse
@@ -47,6 +48,7 @@ class StoreSuite(
     Metadata,
     Searching,
     Paging,
+    Chosen,
     Diverse,
     Lengths,
     Filtering,

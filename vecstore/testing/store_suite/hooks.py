@@ -11,6 +11,7 @@ from vecstore.store.base import VectorStore
 HOOKS = (
     "_add",
     "_search",
+    "_search_selected",
     "_get",
     "_scan",
     "_stored_ids",

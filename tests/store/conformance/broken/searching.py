@@ -10,6 +10,7 @@ import numpy as np
 
 from tests.store.conformance.broken.registry import Inside, caught_by
 from vecstore import Batch, Document, Expression, Op, SimpleVectorStore
+from vecstore.authoring import Selection
 
 # --- search -----------------------------------------------------------------------------------
 
@@ -18,6 +19,65 @@ from vecstore import Batch, Document, Expression, Op, SimpleVectorStore
 class OneTooFew(SimpleVectorStore):
     def _search(self, vector: Any, *, top_k: int, **options: Any) -> Iterable[Document]:
         return super()._search(vector, top_k=max(1, top_k - 1), **options)
+
+
+@caught_by("test_a_search_among_ids")
+class CutsBeforeItChooses(SimpleVectorStore):
+    def _search_selected(
+        self, vectors: Any, selection: Selection, *, top_k: int, include_embedding: bool
+    ) -> Iterable[Iterable[Document]]:
+        for vector in vectors:
+            found = self._search(
+                vector, top_k=top_k, filter=selection.filter, include_embedding=include_embedding
+            )
+            yield [
+                one
+                for one in found
+                if one.id not in selection.excluded
+                and (selection.ids is None or one.id in selection.ids)
+            ]
+
+
+@caught_by("test_a_search_besides_ids")
+class LeavesOutOfWhatItFound(CutsBeforeItChooses):
+    pass
+
+
+@caught_by("test_several_searches_among_ids")
+class AnswersTheFirstForAll(SimpleVectorStore):
+    def _search_selected(self, vectors: Any, *rest: Any, **options: Any) -> Any:
+        [first] = super()._search_selected(vectors[:1], *rest, **options)
+        return [first for _ in vectors]
+
+
+@caught_by("test_many_ids")
+class TakesThousandIds(SimpleVectorStore):
+    def _search_selected(self, vectors: Any, selection: Selection, **options: Any) -> Any:
+        few = None if selection.ids is None else selection.ids[:1_000]
+        selection = replace(selection, ids=few, excluded=selection.excluded[:1_000])
+        return super()._search_selected(vectors, selection, **options)
+
+
+@caught_by("test_ids_outside_a_scope_are_unknown")
+class ChoosesByIdsAlone(SimpleVectorStore):
+    def _search_selected(self, vectors: Any, selection: Selection, **options: Any) -> Any:
+        if selection.ids is not None:
+            selection = replace(selection, filter=None)
+        return super()._search_selected(vectors, selection, **options)
+
+
+@caught_by("test_no_ids_find_nothing")
+class TakesNoIdsForAll(SimpleVectorStore):
+    def search(self, *arguments: Any, ids: Any = None, **options: Any) -> list[Document]:
+        ids = None if ids is None else [*ids]
+        return super().search(*arguments, ids=ids or None, **options)
+
+
+@caught_by("test_ids_that_are_none")
+class TakesAnythingForIds(SimpleVectorStore):
+    def search(self, *arguments: Any, ids: Any = None, **options: Any) -> list[Document]:
+        ids = None if ids is None else [str(ids)]
+        return super().search(*arguments, ids=ids, **options)
 
 
 @caught_by("test_known_scores[cosine]")

@@ -48,6 +48,8 @@ DOCUMENT = Document("x", {"n": 1}, id="x", embedding=[1, 2])
         ("milvus:///a%23b.db", ("milvus", None, None, "", None, "/a#b.db", {})),
         ("qdrant://[::1]:6333/c", ("qdrant", None, None, "::1", 6333, "/c", {})),
         ("memory:kb.json", ("memory", None, None, "", None, "kb.json", {})),
+        ("postgresql://u@%2Frun%2Fpg/d", ("postgresql", "u", None, "/run/pg", None, "/d", {})),
+        ("postgresql://h1,h2/d", ("postgresql", None, None, "h1,h2", None, "/d", {})),
     ],
 )
 def test_reading_and_writing_addresses(url: str, parts: Any) -> None:

@@ -159,7 +159,8 @@ class StoreURL:
     def __str__(self) -> str:
         """The address without the password."""
         user = "" if self.user is None else quote(self.user, safe="") + "@"
-        host = f"[{self.host}]" if ":" in self.host else self.host
+        # The folder of a socket has slashes; several hosts have commas between them.
+        host = f"[{self.host}]" if ":" in self.host else quote(self.host, safe=",")
         port = "" if self.port is None else f":{self.port}"
         place = f"//{user}{host}{port}" if user or host or port else ""
         if not place and self.path.startswith("/"):

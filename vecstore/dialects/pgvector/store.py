@@ -65,7 +65,7 @@ from vecstore.store.limits import (
 )
 from vecstore.store.options import CommonOptions, read_schema
 from vecstore.store.ranking import filled
-from vecstore.store.url import StoreURL
+from vecstore.store.url import StoreURL, is_secret
 
 if TYPE_CHECKING:
     from psycopg import Cursor
@@ -768,6 +768,13 @@ class PgvectorStore(VectorStore):
         self._connections.close()
         if self._server is not None:
             self._server.close()
+
+    def _bound_to_process(self) -> str | None:
+        for name, _ in self._spec.where:
+            if is_secret(name):
+                # Opened without it, the store would reach the rows of other collections.
+                return f"the column {name!r} of where= is called like a secret, which stays here"
+        return None
 
     def _after_fork(self) -> None:
         put_off, self._filling = self._filling.put_off, Filling()

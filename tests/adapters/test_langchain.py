@@ -118,6 +118,39 @@ def test_variety(adapter: VecstoreVectorStore) -> None:
     assert {one.id for one in retriever.invoke("foo")} == {"a", "b"}
 
 
+def test_further_arguments_of_a_search(adapter: VecstoreVectorStore) -> None:
+    vector = EMBEDDER.embed_query("foo")
+
+    async def awaited(**search: Any) -> list[list[Any]]:
+        return [
+            await adapter.asimilarity_search("foo", **search),
+            [one for one, _ in await adapter.asimilarity_search_with_score("foo", **search)],
+            await adapter.asimilarity_search_by_vector(vector, **search),
+            await adapter.amax_marginal_relevance_search("foo", **search),
+        ]
+
+    for search, wanted in (
+        ({"ids": ["b", "c", "none"]}, {"b", "c"}),
+        ({"exclude_ids": ["b", "c"]}, {"a", "d"}),
+        ({"ids": ["b", "c"], "filter": {"n": 1}}, {"b"}),
+        ({"threshold": 0.999}, {"a"}),
+    ):
+        options: dict[str, Any] = search  # type: ignore[assignment]
+        for found in (
+            adapter.similarity_search("foo", **options),
+            [one for one, _ in adapter.similarity_search_with_score("foo", **options)],
+            adapter.similarity_search_by_vector(vector, **options),
+            adapter.max_marginal_relevance_search("foo", **options),
+            adapter.max_marginal_relevance_search_by_vector(vector, **options),
+            adapter.as_retriever(search_kwargs=options).invoke("foo"),
+            adapter.as_retriever(search_type="mmr", search_kwargs=options).invoke("foo"),
+            *asyncio.run(awaited(**options)),
+        ):
+            assert {one.id for one in found} == wanted
+    with pytest.raises(TypeError, match="write diversity="):
+        adapter.similarity_search("foo", lambda_mult=0.5)
+
+
 def test_ids_and_documents(adapter: VecstoreVectorStore) -> None:
     assert [one.id for one in adapter.get_by_ids(["c", "none", "a"])] == ["c", "a"]
     drawn = adapter.add_documents([Document("x"), Document("y", id="own")])

@@ -141,43 +141,50 @@ class VecstoreVectorStore(VectorStore):
 
     # --- searching ----------------------------------------------------------------------------
 
-    def similarity_search(self, query: str, k: int = 4, *, filter: Any = None) -> list[Document]:
-        """The documents most similar to a text, best first."""
-        return documents_of(self.store.search(query, top_k=k, filter=read_filter(filter)))
+    def similarity_search(
+        self, query: str, k: int = 4, *, filter: Any = None, **search: Any
+    ) -> list[Document]:
+        """The documents most similar to a text, best first.
+
+        Args:
+            query: The text.
+            k: How many documents to return at most.
+            filter: Which documents to look among.
+            **search: Further arguments of ``store.search``, such as ``ids`` or ``threshold``; they
+                do as well where retrievers take ``search_kwargs``.
+        """
+        return documents_of(self.store.search(query, **_asked(k, filter, search)))
 
     async def asimilarity_search(
-        self, query: str, k: int = 4, *, filter: Any = None
+        self, query: str, k: int = 4, *, filter: Any = None, **search: Any
     ) -> list[Document]:
         """See :meth:`similarity_search`."""
-        return documents_of(await self.store.aio.search(query, top_k=k, filter=read_filter(filter)))
+        return documents_of(await self.store.aio.search(query, **_asked(k, filter, search)))
 
     def similarity_search_with_score(
-        self, query: str, k: int = 4, *, filter: Any = None
+        self, query: str, k: int = 4, *, filter: Any = None, **search: Any
     ) -> list[tuple[Document, float]]:
         """The documents most similar to a text, each with its score: higher is better."""
-        return scored_of(self.store.search(query, top_k=k, filter=read_filter(filter)))
+        return scored_of(self.store.search(query, **_asked(k, filter, search)))
 
     async def asimilarity_search_with_score(
-        self, query: str, k: int = 4, *, filter: Any = None
+        self, query: str, k: int = 4, *, filter: Any = None, **search: Any
     ) -> list[tuple[Document, float]]:
         """See :meth:`similarity_search_with_score`."""
-        return scored_of(await self.store.aio.search(query, top_k=k, filter=read_filter(filter)))
+        return scored_of(await self.store.aio.search(query, **_asked(k, filter, search)))
 
     def similarity_search_by_vector(
-        self, embedding: Sequence[float], k: int = 4, *, filter: Any = None
+        self, embedding: Sequence[float], k: int = 4, *, filter: Any = None, **search: Any
     ) -> list[Document]:
         """The documents most similar to a vector, best first."""
-        return documents_of(
-            self.store.search(vector=embedding, top_k=k, filter=read_filter(filter))
-        )
+        return documents_of(self.store.search(vector=embedding, **_asked(k, filter, search)))
 
     async def asimilarity_search_by_vector(
-        self, embedding: Sequence[float], k: int = 4, *, filter: Any = None
+        self, embedding: Sequence[float], k: int = 4, *, filter: Any = None, **search: Any
     ) -> list[Document]:
         """See :meth:`similarity_search_by_vector`."""
-        return documents_of(
-            await self.store.aio.search(vector=embedding, top_k=k, filter=read_filter(filter))
-        )
+        found = await self.store.aio.search(vector=embedding, **_asked(k, filter, search))
+        return documents_of(found)
 
     def _select_relevance_score_fn(self) -> Any:
         """From a score to a relevance between 0 and 1, in the same order."""
@@ -189,8 +196,7 @@ class VecstoreVectorStore(VectorStore):
         k: int = 4,
         fetch_k: int = 20,
         lambda_mult: float = 0.5,
-        *,
-        filter: Any = None,
+        **search: Any,
     ) -> list[Document]:
         """Documents that are similar to a text and not to each other, chosen by the store.
 
@@ -199,10 +205,9 @@ class VecstoreVectorStore(VectorStore):
             k: How many documents to return at most.
             fetch_k: How many of the most similar they are chosen from.
             lambda_mult: From 0 for the greatest variety to 1 for similarity alone.
-            filter: Which documents to look among.
+            **search: ``filter``, and the further arguments of :meth:`similarity_search`.
         """
-        varied = _varied(k, fetch_k, lambda_mult, filter)
-        return documents_of(self.store.search(query, **varied))
+        return documents_of(self.store.search(query, **_varied(k, fetch_k, lambda_mult, search)))
 
     async def amax_marginal_relevance_search(
         self,
@@ -210,11 +215,10 @@ class VecstoreVectorStore(VectorStore):
         k: int = 4,
         fetch_k: int = 20,
         lambda_mult: float = 0.5,
-        *,
-        filter: Any = None,
+        **search: Any,
     ) -> list[Document]:
         """See :meth:`max_marginal_relevance_search`."""
-        varied = _varied(k, fetch_k, lambda_mult, filter)
+        varied = _varied(k, fetch_k, lambda_mult, search)
         return documents_of(await self.store.aio.search(query, **varied))
 
     def max_marginal_relevance_search_by_vector(
@@ -223,11 +227,10 @@ class VecstoreVectorStore(VectorStore):
         k: int = 4,
         fetch_k: int = 20,
         lambda_mult: float = 0.5,
-        *,
-        filter: Any = None,
+        **search: Any,
     ) -> list[Document]:
         """See :meth:`max_marginal_relevance_search`."""
-        varied = _varied(k, fetch_k, lambda_mult, filter)
+        varied = _varied(k, fetch_k, lambda_mult, search)
         return documents_of(self.store.search(vector=embedding, **varied))
 
     async def amax_marginal_relevance_search_by_vector(
@@ -236,11 +239,10 @@ class VecstoreVectorStore(VectorStore):
         k: int = 4,
         fetch_k: int = 20,
         lambda_mult: float = 0.5,
-        *,
-        filter: Any = None,
+        **search: Any,
     ) -> list[Document]:
         """See :meth:`max_marginal_relevance_search`."""
-        varied = _varied(k, fetch_k, lambda_mult, filter)
+        varied = _varied(k, fetch_k, lambda_mult, search)
         return documents_of(await self.store.aio.search(vector=embedding, **varied))
 
 
@@ -276,16 +278,17 @@ class VecstoreTranslator(Visitor):
         return structured_query.query, {"filter": from_langchain(structured_query)}
 
 
-def _varied(k: int, fetch_k: int, lambda_mult: float, filter: Any) -> dict[str, Any]:
-    """The arguments of a diverse search; LangChain's own returns no more than it has fetched."""
+def _asked(k: int, filter: Any, search: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a search by the store."""
+    return {"top_k": k, "filter": read_filter(filter), **search}
+
+
+def _varied(k: int, fetch_k: int, lambda_mult: float, search: dict[str, Any]) -> dict[str, Any]:
+    """Those of a diverse one; LangChain's own returns no more than it has fetched."""
     if not 0 <= lambda_mult <= 1:
         raise ValueError(
             "lambda_mult is from 0, for variety alone, to 1, for similarity alone, not "
             f"{lambda_mult}"
         )
-    return {
-        "top_k": min(k, fetch_k),
-        "fetch_k": fetch_k,
-        "diversity": 1 - lambda_mult,
-        "filter": read_filter(filter),
-    }
+    varied = {"fetch_k": fetch_k, "diversity": 1 - lambda_mult, **search}
+    return _asked(min(k, fetch_k), varied.pop("filter", None), varied)

@@ -97,6 +97,9 @@ class Diverse(StoreSuiteBase):
         found = store.search("query", top_k=6, diversity=1, threshold=least, filter="n >= 4")
         among = {one.id: vectors[one.id] for one in every[:8]}
         check_diverse(found, self.metric, query, among, 1.0)
+        some = [one.id for one in every[3:11]]
+        found = store.search("query", top_k=4, diversity=0.6, ids=some, exclude_ids=some[:2])
+        check_diverse(found, self.metric, query, {id: vectors[id] for id in some[2:]}, 0.6)
         # By default of five times as many, and of 20 at least.
         found = store.search("query", top_k=2, diversity=1, filter="n >= 4")
         among = {one.id: vectors[one.id] for one in every[:20]}

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 from vecstore import Document, Selection, SimpleVectorStore, VectorStore
-from vecstore.store.ordering import read_cursor, read_order, write_cursor
+from vecstore.authoring import Position
+from vecstore.store.ordering import (
+    first_in_order,
+    rank_of,
+    read_cursor,
+    read_order,
+    value_of,
+    write_cursor,
+)
 from vecstore.testing.store_suite.evaluating import Evaluating
 from vecstore.testing.store_suite.ordered import Ordered
 from vecstore.testing.store_suite.statistics import Statistics
@@ -84,6 +93,34 @@ def test_a_page_holds_no_more_than_it_has() -> None:
     )
     assert numbers(store.get(order_by="-n", limit=3)) == [2_999, 2_998, 2_997]
     assert len(read) == 3
+
+
+_VALUES: tuple[Any, ...] = (
+    *(False, True, 0, 0.0, -0.0, 1, 1.0, -5, 2**70, 2**53, 2.0**53, 2**53 + 1, 1e300, 5e-324),
+    *("", "a", "A", "b", "\U0001f600", "\uffff", None, [1], ["a"], {"k": 1}),
+)
+
+
+def test_many_places_at_once_are_those_of_their_ranks() -> None:
+    random = Random(5)
+    for _ in range(1_500):
+        size = random.randrange(12)
+        few = random.sample(_VALUES, random.choice((2, 5, len(_VALUES))))
+        values = random.choices(few, k=size)
+        ids = random.sample([f"{n:02d}" for n in range(40)], size)
+        order = read_order(random.choice(("k", "-k", "id", "-id")))
+        held = [None if order.path is None else value_of({"k": one}, order) for one in values]
+        if random.random() < 0.7:
+            value = None if order.path is None else value_of({"k": random.choice(few)}, order)
+            place = Position(value, random.choice([*ids, "20"]))
+            order = replace(order, after=place)
+        limit = random.choice((None, 1, 2, 3, 20))
+        begin = None if order.after is None else rank_of(order.after, order)
+        ranks = [rank_of(Position(value, id), order) for value, id in zip(held, ids, strict=True)]
+        wanted = [n for n in range(size) if begin is None or begin < ranks[n]]
+        wanted.sort(key=ranks.__getitem__)
+        found = first_in_order(values, ids, order, limit)
+        assert found == wanted[:limit], (values, ids, order, limit)
 
 
 def test_a_cursor_is_a_place_and_says_of_which_order() -> None:

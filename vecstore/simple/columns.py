@@ -202,7 +202,9 @@ def values_at(path: Path, rows: Sequence[Row]) -> list[Any]:
 
 
 def grouped(values: Sequence[Any]) -> Iterator[tuple[Any, int]]:
-    """Values with how often each occurs; numbers apart by type, and each list by itself.
+    """Scalars and lists with how often each occurs, numbers apart by type.
+
+    Lists of texts come together, others each by itself.
 
     Example:
         >>> list(grouped(["a", 1, None, "a", 1.0, ["b"]]))
@@ -219,8 +221,10 @@ def grouped(values: Sequence[Any]) -> Iterator[tuple[Any, int]]:
             write, read = (hex, _from_hex) if kind is int else (float.hex, float.fromhex)
             for text, count in Counter(map(write, held)).items():
                 yield read(text), count
-        elif kind is not NoneType:
-            yield from ((value, 1) for value in held)
+        elif kind is list:
+            texts = [tuple(value) for value in held if set(map(type, value)) == {str}]
+            yield from ((list(value), count) for value, count in Counter(texts).items())
+            yield from ((value, 1) for value in held if set(map(type, value)) != {str})
 
 
 def _from_hex(text: str) -> int:

@@ -34,7 +34,7 @@ from vecstore.store.base import VectorStore
 from vecstore.store.capabilities import Metric, StoreCapabilities
 from vecstore.store.operations import Call, CountCall, GetCall, SearchCall
 from vecstore.store.options import CommonOptions
-from vecstore.store.ordering import first_of, value_of
+from vecstore.store.ordering import first_in_order
 from vecstore.store.url import StoreURL, flag
 from vecstore.vectors import Matrix, Vector, first_zero
 
@@ -502,12 +502,24 @@ class SimpleVectorStore(VectorStore):
     ) -> Iterable[Document]:
         snapshot = self._table.snapshot
         rows = snapshot.selected_rows(filter).tolist()
-        metadata, ids = snapshot.metadata, snapshot.ids
-        candidates = ((value_of(metadata[row], order), ids[row], row) for row in rows)
+        ids = [snapshot.ids[row] for row in rows]
+        values: Sequence[Any] = ()
+        if order.path is not None:
+            values = values_at(order.path, [snapshot.metadata[row] for row in rows])
         return [
-            _document(snapshot, row, include_embedding)
-            for row in first_of(candidates, order, limit)
+            _document(snapshot, rows[place], include_embedding)
+            for place in first_in_order(values, ids, order, limit)
         ]
+
+    def _extremes(self, path: tuple[str, ...], filter: Any) -> Iterator[Any]:
+        snapshot = self._table.snapshot
+        rows = snapshot.selected_rows(filter)
+        for start in range(0, len(rows), BLOCK):
+            metadata = [snapshot.metadata[row] for row in rows[start : start + BLOCK].tolist()]
+            values = values_at(path, metadata)
+            for kind in (int, float, str):
+                held = [value for value in values if type(value) is kind]
+                yield from (min(held), max(held)) if held else ()
 
     def _held_values(self, path: tuple[str, ...], filter: Any) -> Iterator[tuple[Any, int]]:
         snapshot = self._table.snapshot

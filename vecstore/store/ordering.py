@@ -11,9 +11,8 @@ import base64
 import heapq
 import json
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from vecstore.cancelling import check_stop
@@ -315,23 +314,78 @@ class _Falling:
     __hash__ = None  # type: ignore[assignment]
 
 
-def first_of(
-    candidates: Iterable[tuple[Scalar | None, str, Any]], order: Order, limit: int | None
-) -> list[Any]:
-    """The first of what stands in an order, behind its beginning.
+_KINDS: Final[dict[type, int]] = {bool: 0, int: 1, float: 1, str: 2}
+
+
+def first_in_order(
+    values: Sequence[Any], ids: Sequence[str], order: Order, limit: int | None
+) -> list[int]:
+    """The places of the first in an order, behind its beginning: what ranks say, for many at once.
 
     Args:
-        candidates: For each its value, its id, and what is wanted of it.
+        values: What each holds at the key; nothing is read of it in the order of ids.
+        ids: The id of each.
         order: The order, with the place behind which to begin.
         limit: How many at most.
+
+    Example:
+        >>> values, ids = ["b", None, 2, True, 2], ["v", "w", "x", "y", "a"]
+        >>> first_in_order(values, ids, Order(("k",)), None)
+        [3, 4, 2, 0, 1]
+        >>> first_in_order(values, ids, Order(("k",), True, Position("b", "v")), 2)
+        [4, 2]
     """
-    begin = None if order.after is None else rank_of(order.after, order)
-    ranked = ((rank_of(Position(value, id), order), one) for value, id, one in candidates)
-    later = (pair for pair in ranked if begin is None or begin < pair[0])
-    by_rank: Callable[[tuple[Any, Any]], Any] = lambda pair: pair[0]  # noqa: E731
-    if limit is None:
-        return [one for _, one in sorted(later, key=by_rank)]
-    return [one for _, one in islice(heapq.nsmallest(limit, later, key=by_rank), limit)]
+    after, falling = order.after, order.descending
+    outermost = heapq.nlargest if falling else heapq.nsmallest
+    if order.path is None:
+        chosen = [
+            place
+            for place, id in enumerate(ids)
+            if after is None or (id < after.id if falling else id > after.id)
+        ]
+        if limit is None:
+            return sorted(chosen, key=ids.__getitem__, reverse=falling)
+        return outermost(limit, chosen, key=ids.__getitem__)
+    groups: list[list[int]] = [[], [], [], []]
+    for place, value in enumerate(values):
+        groups[_KINDS.get(type(value), _LAST)].append(place)
+    kinds: tuple[int, ...] = (2, 1, 0, _LAST) if falling else (0, 1, 2, _LAST)
+    if after is not None:
+        begun = _LAST if after.value is None else _KINDS[type(after.value)]
+        kinds = kinds[kinds.index(begun) :]
+        groups[begun] = [
+            place
+            for place in groups[begun]
+            if _is_behind(values[place], ids[place], after, falling)
+        ]
+    result: list[int] = []
+    for kind in kinds:
+        group = groups[kind]
+        need = len(group) if limit is None else limit - len(result)
+        if kind != _LAST and need < len(group):
+            # Of most of them it is enough to see that others come before.
+            [*_, last] = outermost(need, [values[place] for place in group]) or [None]
+            group = [
+                place
+                for place in group
+                if (values[place] >= last if falling else values[place] <= last)
+            ]
+        group.sort(key=ids.__getitem__)
+        if kind != _LAST:
+            group.sort(
+                key=values.__getitem__, reverse=falling
+            )  # which leaves equal ones as they are
+        result += group[:need]
+        if len(result) == limit:
+            break
+    return result
+
+
+def _is_behind(value: Any, id: str, after: Position, falling: bool) -> bool:
+    """Whether a document is behind a place, of whose kind its value is."""
+    if after.value is None or value == after.value:
+        return id > after.id
+    return bool(value < after.value if falling else value > after.value)
 
 
 # --- cursors --------------------------------------------------------------------------------------

@@ -128,6 +128,7 @@ def test_help_lists_every_command_and_each_has_an_example(run: Run) -> None:
     assert outcome.code == 0
     for name in (
         "parse", "fmt", "check", "compile", "explain", "dialects", "grep", "index", "search", "demo",
+        "stats",
     ):  # fmt: skip
         assert f" {name} " in outcome.out
         shown = run(name, "--help").out

@@ -70,6 +70,11 @@ COMMANDS: dict[str, Listed] = {
         _DOCUMENTS,
         "Find the documents of a store file that are nearest to a text.",
     ),
+    "stats": Listed(
+        "stats",
+        _DOCUMENTS,
+        "Show which keys documents have, or with --key which values, and how many hold each.",
+    ),
     "copy": Listed(
         "copying",
         _DOCUMENTS,

@@ -268,24 +268,11 @@ class StoreHooks(ABC):
         excluded = frozenset(selection.excluded)
         count, most = top_k + len(excluded), self.capabilities.max_top_k
         if most is not None and count > most:
-            return self._nearest_by_reading(vectors, selection, top_k, include_embedding)
+            return _nearest_by_reading(self, vectors, selection, top_k, include_embedding)
         found_each = self._search_many(
             vectors, top_k=count, filter=selection.filter, include_embedding=include_embedding
         )
         return ([one for one in found if one.id not in excluded] for found in found_each)
-
-    def _nearest_by_reading(
-        self, vectors: Matrix, selection: Selection, top_k: int, include_embedding: bool
-    ) -> Iterable[Iterable[Document]]:
-        excluded = frozenset(selection.excluded)
-        best: list[list[Document]] = [[] for _ in vectors]
-        found = iter(self._scan(selection.filter, batch_size=IDS_AT_ONCE, include_embedding=True))
-        while part := list(islice(found, IDS_AT_ONCE)):
-            check_stop()
-            kept = [one for one in part if one.id not in excluded]
-            for place, more in enumerate(scored(kept, vectors, self.metric, include_embedding)):
-                best[place] = nsmallest(top_k, [*best[place], *more], key=rank)
-        return best
 
     @abstractmethod
     def _get(
@@ -501,6 +488,22 @@ def value_at(metadata: Mapping[str, Any], path: tuple[str, ...]) -> Any:
             return None
         value = value.get(name)
     return value
+
+
+def _nearest_by_reading(
+    hooks: StoreHooks, vectors: Matrix, selection: Selection, top_k: int, include_embedding: bool
+) -> list[list[Document]]:
+    """What a search of each vector finds, of all documents read and scored here."""
+    excluded = frozenset(selection.excluded)
+    best: list[list[Document]] = [[] for _ in vectors]
+    scanned = hooks._scan(selection.filter, batch_size=IDS_AT_ONCE, include_embedding=True)
+    found = iter(scanned)
+    while part := list(islice(found, IDS_AT_ONCE)):
+        check_stop()
+        kept = [one for one in part if one.id not in excluded]
+        for place, more in enumerate(scored(kept, vectors, hooks.metric, include_embedding)):
+            best[place] = nsmallest(top_k, [*best[place], *more], key=rank)
+    return best
 
 
 def id_parts(ids: tuple[str, ...], size: int | None) -> Iterator[tuple[str, ...]]:

@@ -222,6 +222,20 @@ def test_filters_of_ours(pages: VecstoreDocumentStore) -> None:
     assert pages.count_documents_by_filter({}) == 4
 
 
+def test_filters_that_look_alike_are_told_apart(pages: VecstoreDocumentStore) -> None:
+    values: list[Any] = [1, True, "1", "true", None, np.int64(1), np.float64(5e-324)]
+    wanted = [1, 0, 0, 0, 0, 1, 0]
+    for _ in range(2):
+        counted = [pages.count_documents_by_filter(one("n", "==", value)) for value in values]
+        assert counted == wanted
+    for at in range(200):  # more than are kept
+        assert pages.count_documents_by_filter(one("n", "==", at)) == (at < 4)
+    circular: dict[str, Any] = joined("AND")
+    circular["conditions"].append(circular)
+    with pytest.raises(FilterError):
+        pages.filter_documents(circular)
+
+
 def test_what_has_no_meaning_is_refused(pages: VecstoreDocumentStore) -> None:
     with pytest.raises(FilterError, match=r"conditions\[1\]\.operator"):
         pages.filter_documents(joined("AND", one("n", "==", 1), one("n", "~", 1)))
@@ -253,7 +267,11 @@ def test_a_document_comes_back_as_it_was(pages: VecstoreDocumentStore) -> None:
     pages.write_documents([given])
     [back] = pages.filter_documents('"a.b" == 1')
     assert back == given
-    assert type(back.meta["x"]) is float
+    assert vars(back).keys() == vars(given).keys()
+    assert repr(back) == repr(given)
+    back.meta["x"] = 2.0
+    assert pages.filter_documents('"a.b" == 1') == [given]
+    assert type(given.meta["x"]) is float
 
 
 @pytest.mark.parametrize(

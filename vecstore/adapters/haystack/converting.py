@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from haystack import Document
 from haystack.errors import FilterError
@@ -16,6 +17,12 @@ from vecstore.filter.tree import Expression, FilterInput, Group
 from vecstore.filter.two_valued import opposite, pushed_down
 from vecstore.interop import from_haystack
 
+_lately: Final[dict[str, Expression]] = {}
+"""Filters that were read lately: pipelines come with the same ones, and stores know their trees."""
+_SO_MANY, _SO_LONG = 64, 2_000
+
+_BLANK: Final = vars(Document(id="-", content=""))
+
 
 def our_filter(filters: Any) -> FilterInput:
     """A filter that selects what Haystack's does; one of ours as it is.
@@ -25,6 +32,21 @@ def our_filter(filters: Any) -> FilterInput:
     """
     if filters is None or isinstance(filters, str | Expression | Group | bool):
         return cast(FilterInput, filters)
+    try:
+        written = json.dumps(filters)
+    except (TypeError, ValueError, RecursionError):
+        return _read(filters)
+    filter = _lately.get(written)
+    if filter is None:
+        filter = _read(filters)
+        if len(_lately) == _SO_MANY:
+            _lately.clear()
+        if len(written) <= _SO_LONG:
+            _lately[written] = filter
+    return filter
+
+
+def _read(filters: Any) -> Expression:
     try:
         read = from_haystack(filters)
     except Misread as error:
@@ -78,13 +100,17 @@ def _not_kept(id: str | None, what: str, remedy: str) -> DocumentError:
 
 def their_documents(found: Iterable[Stored]) -> list[Document]:
     """Documents of ours as Haystack's."""
-    return [
-        Document(
+    made = []
+    for one in found:
+        # What their constructor checks is checked, and it takes longer than a search in memory.
+        document = Document.__new__(Document)
+        vars(document).update(
+            _BLANK,
             id=one.id,
             content=one.text,
             meta=one.metadata,
             score=one.score,
             embedding=None if one.embedding is None else one.embedding.tolist(),
         )
-        for one in found
-    ]
+        made.append(document)
+    return made

@@ -182,10 +182,14 @@ def test_a_folder_that_another_process_is_filling_is_waited_for(folder: Path) ->
 
 def test_what_a_process_left_that_was_killed_while_it_filled_a_folder(folder: Path) -> None:
     place = folder / "pg"
-    (place / f"{embedded._MAKING}half" / "base").mkdir(parents=True)
-    (place / f"{embedded._MAKING}half" / "PG_VERSION").write_text("17\n")
+    half = place / f"{embedded._MAKING}half"
+    (half / "base").mkdir(parents=True)
+    (half / "PG_VERSION").write_text("17\n")
+    short = embedded._new_place()
+    (short / "data").symlink_to(half)
     with open_store(address(place), dimension=2) as store:
         store.add([Document("t", id="x", embedding=[1, 2])])
+    assert not short.exists()
     names = {one.name for one in place.iterdir()}
     assert not [name for name in names if name.startswith(".vecstore")]
     # All was made, and some of it has moved to where it belongs.

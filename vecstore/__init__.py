@@ -40,6 +40,7 @@ __getattr__, __dir__, __all__ = door(
         "vecstore.grammar.parser": "parse",
         "vecstore.schema": "CoercedFilterWarning Schema",
         "vecstore.simple.store": "SimpleVectorStore",
+        "vecstore.store.added": "Added",
         "vecstore.store.adding": "SkippedDocumentsWarning",
         "vecstore.store.aio": "AsyncVectorStore",
         "vecstore.store.arguments": "SearchRequest",

@@ -52,6 +52,7 @@ from vecstore.grammar.parser import parse as parse
 from vecstore.schema import CoercedFilterWarning as CoercedFilterWarning
 from vecstore.schema import Schema as Schema
 from vecstore.simple.store import SimpleVectorStore as SimpleVectorStore
+from vecstore.store.added import Added as Added
 from vecstore.store.adding import SkippedDocumentsWarning as SkippedDocumentsWarning
 from vecstore.store.aio import AsyncVectorStore as AsyncVectorStore
 from vecstore.store.arguments import SearchRequest as SearchRequest

@@ -88,6 +88,7 @@ class SimpleVectorStore(VectorStore):
         conflict_atomic=True,
         batch_atomic=True,
         scoped_add_atomic=True,
+        tells_replaced=True,
         filtered_count=True,
         native_statistics=True,
         native_order=True,
@@ -362,8 +363,10 @@ class SimpleVectorStore(VectorStore):
             batch.check_dimension(self.dimension)
             if batch.within is not None:
                 self._refuse_outsiders(batch)
-            known = () if batch.on_conflict == "replace" else table.settled().known(batch.ids)
+            known = table.settled().known(batch.ids)
             rows = batch.free_rows(set(known))
+            if batch.on_conflict == "replace":
+                batch.replaced.extend(known)
             if len(rows) == len(batch):
                 table.put(batch.ids, batch.texts, batch.metadata, batch.vectors)
                 return batch.ids
@@ -556,8 +559,16 @@ class SimpleVectorStore(VectorStore):
         with self._table.lock:
             return super()._update_judged(selection, judge, set=set, unset=unset)
 
+    def _delete_ids(self, selection: Selection, judge: Judge | None = None) -> list[str]:
+        with self._table.lock:
+            return super()._delete_ids(selection, judge)
+
     def _clear(self) -> None:
         self._table.clear()
+
+    def _clear_counted(self) -> int:
+        with self._table.lock:
+            return super()._clear_counted()
 
     def _native(self) -> tuple[list[str], Matrix]:
         """The ids and the matrix of vectors, row for row; both copies."""

@@ -11,6 +11,7 @@ from vecstore.namespace import door
 __getattr__, __dir__, __all__ = door(
     __name__,
     {
+        "vecstore.store.added": "Added",
         "vecstore.store.adding": "SkippedDocumentsWarning",
         "vecstore.store.aio": "AsyncVectorStore",
         "vecstore.store.arguments": "SearchRequest",

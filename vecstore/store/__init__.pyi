@@ -1,3 +1,4 @@
+from vecstore.store.added import Added as Added
 from vecstore.store.adding import SkippedDocumentsWarning as SkippedDocumentsWarning
 from vecstore.store.aio import AsyncVectorStore as AsyncVectorStore
 from vecstore.store.arguments import SearchRequest as SearchRequest

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import count, islice
+from itertools import chain, count, islice
 from typing import TYPE_CHECKING, Any
 
 from vecstore.cancelling import check_stop, current
@@ -27,6 +27,7 @@ from vecstore.errors import (
     ScopeError,
     VecstoreError,
 )
+from vecstore.store.added import Added
 from vecstore.store.backend import (
     SHOWN,
     Batch,
@@ -86,6 +87,8 @@ class Adding:
         self._reachable, self._within = reachable
         self._ids: list[str] = []
         self._stored: dict[str, None] = {}
+        self._written: list[list[str]] = []
+        self._replaced: list[str] = []
         # Of an iterator: ids that came in windows before this one.
         self._seen: set[str] = set()
         # Matrices made to check vectors, by the position of their first document.
@@ -104,7 +107,7 @@ class Adding:
         self._begun = False
         self._awaited = current()
 
-    def run(self) -> list[str]:
+    def run(self) -> Added:
         """Add all documents; the id of each, in the order given."""
         documents = self._call.documents
         whole = isinstance(documents, Collection)
@@ -127,7 +130,9 @@ class Adding:
         finally:
             with suppress(VecstoreError):
                 self._finish(interrupted=True)
-        return self._added_ids()
+        told = self._call.on_conflict != "replace" or self._store.capabilities.tells_replaced
+        written = tuple(chain.from_iterable(self._written))
+        return Added(self._added_ids(), written, self._replaced if told else None)
 
     def _begin(self, count: int) -> None:
         if self._frames and not self._begun:
@@ -172,7 +177,8 @@ class Adding:
                 check_stop()
                 self._check_owned(part)
                 self._begin(len(wanted))
-                self._store._ask_all("add", self._store._add, part)
+                self._written.append(self._store._ask_all("add", self._store._add, part))
+                self._replaced += part.replaced
                 self._note_stored(part.ids)
             self._report(len(batch), total)
 

@@ -11,13 +11,14 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mappin
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar, Unpack, overload
 
 from vecstore import process
 from vecstore.cancelling import AwaitedCall, check_stop
 from vecstore.document import Document
 from vecstore.filter.tree import FilterInput
 from vecstore.spellings import NoOptions, unknown_keyword, unknown_method
+from vecstore.store.added import Added
 from vecstore.store.arguments import KeyInput, Residual, SearchRequest
 from vecstore.store.capabilities import OnConflict, OnError
 from vecstore.store.operations import (
@@ -98,7 +99,7 @@ class AsyncVectorStore:
         on_error: OnError = "raise",
         progress: Progress | None = None,
         **unknown: Unpack[NoOptions],
-    ) -> list[str]:
+    ) -> Added:
         """See :meth:`VectorStore.add`; ``progress`` is called in a worker thread."""
         if unknown:
             raise unknown_keyword("add", unknown)
@@ -269,19 +270,46 @@ class AsyncVectorStore:
             UpdateMetadataCall.read(ids, filter, set, unset, residual, residual_limit)
         )
 
+    @overload
     async def delete(
         self,
         ids: Iterable[str] | None = None,
         *,
         filter: FilterInput = None,
+        return_ids: Literal[False] = False,
         residual: Residual | None = None,
         residual_limit: int | None = None,
         **unknown: Unpack[NoOptions],
-    ) -> int:
+    ) -> int: ...
+
+    @overload
+    async def delete(
+        self,
+        ids: Iterable[str] | None = None,
+        *,
+        filter: FilterInput = None,
+        return_ids: Literal[True],
+        residual: Residual | None = None,
+        residual_limit: int | None = None,
+        **unknown: Unpack[NoOptions],
+    ) -> list[str]: ...
+
+    async def delete(
+        self,
+        ids: Iterable[str] | None = None,
+        *,
+        filter: FilterInput = None,
+        return_ids: bool = False,
+        residual: Residual | None = None,
+        residual_limit: int | None = None,
+        **unknown: Unpack[NoOptions],
+    ) -> int | list[str]:
         """See :meth:`VectorStore.delete`."""
         if unknown:
             raise unknown_keyword("delete", unknown)
-        return await self._execute(DeleteCall.read(ids, filter, residual, residual_limit))
+        return await self._execute(
+            DeleteCall.read(ids, filter, return_ids, residual, residual_limit)
+        )
 
     async def count(
         self,
@@ -377,9 +405,9 @@ class AsyncVectorStore:
             """Only what Python has not found: perhaps another library's name for something here."""
             raise unknown_method(self, name, "await ")
 
-    async def clear(self) -> None:
+    async def clear(self) -> int:
         """See :meth:`VectorStore.clear`."""
-        await self._execute(ClearCall())
+        return await self._execute(ClearCall())
 
     def scoped(self, scope: ScopeInput) -> AsyncVectorStore:
         """See :meth:`VectorStore.scoped`; a function is asked where the call is made."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from heapq import nsmallest
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -55,6 +55,8 @@ class Batch:
             of every scope. A store that declares ``scoped_add_atomic`` writes nothing of the batch
             and raises :func:`id_outside` when an id is stored already by a
             document that does not match it; other stores can leave it aside.
+        replaced: Where a store that declares ``tells_replaced`` notes the ids of documents that
+            were stored before, and are now replaced.
     """
 
     ids: list[str]
@@ -63,6 +65,7 @@ class Batch:
     vectors: Matrix
     on_conflict: OnConflict = "replace"
     within: Any = None
+    replaced: list[str] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -418,6 +421,33 @@ class StoreHooks(ABC):
         wanted = Selection(ids=ids, filter=selection.filter)
         return self._update_metadata(wanted, set=set, unset=unset)
 
+    # Asked for by callers who want to know more than a number.
+
+    def _delete_ids(self, selection: Selection, judge: Judge | None = None) -> list[str]:
+        """Delete a selection, and say which documents there were.
+
+        ``ids`` or ``filter`` is given, or both; with ``judge``, only those are deleted that it says
+        yes of. By default they are read, and deleted by their ids together with the filter; what
+        another writer deletes in between may be told by both.
+        """
+        size = self.capabilities.max_batch or IDS_AT_ONCE
+        if selection.ids is None:
+            found = self._scan(selection.filter, batch_size=size, include_embedding=False)
+        else:
+            found = self._get(selection, limit=None, include_embedding=False)
+        deleted: list[str] = []
+        for part in id_parts(_ids_judged(found, judge or _always), size):
+            count = self._delete(Selection(ids=part, filter=selection.filter))
+            left = frozenset() if count == len(part) else self._stored_ids(part)
+            deleted += [id for id in part if id not in left]
+        return deleted
+
+    def _clear_counted(self) -> int:
+        """Delete every document, and say how many there were; by default counted before."""
+        count = self._count(None)
+        self._clear()
+        return count
+
     def _place(self) -> Place:
         """Where the documents are, as traces name it."""
         return Place(system=self.name)
@@ -455,6 +485,10 @@ class StoreHooks(ABC):
     def _native(self) -> Any:
         """What :attr:`native` returns."""
         raise ConfigurationError(f"{type(self).__name__} stands on no object of another library")
+
+
+def _always(metadata: Mapping[str, Any]) -> bool:
+    return True
 
 
 def _ids_judged(documents: Iterable[Document], judge: Judge) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import (
     TYPE_CHECKING,
     Any,
+    Literal,
     NoReturn,
     Protocol,
     Self,
@@ -46,6 +47,7 @@ from vecstore.filter.serial import without_origin
 from vecstore.filter.tautology import matches_everything
 from vecstore.filter.tree import Expression, FilterInput
 from vecstore.spellings import NoOptions, StoreType, unknown_keyword, unknown_method
+from vecstore.store.added import Added
 from vecstore.store.arguments import (
     Evaluation,
     KeyInput,
@@ -298,7 +300,7 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         on_error: OnError = "raise",
         progress: Progress | None = None,
         **unknown: Unpack[NoOptions],
-    ) -> list[str]:
+    ) -> Added:
         """Store documents; those without an embedding are embedded.
 
         Ids, texts, metadata and given vectors of the whole call are checked before the first
@@ -319,7 +321,9 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
                 (None for an iterator).
 
         Returns:
-            The id of each document given, in order; of those that were left out, none.
+            The id of each document given, in order; of those that were left out, none. It is a list
+            that also says which were ``written``, ``skipped`` and ``replaced``: see
+            :class:`~vecstore.Added`.
 
         Raises:
             DocumentError: If documents cannot be stored as they are; nothing was written. Its
@@ -670,15 +674,40 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
             UpdateMetadataCall.read(ids, filter, set, unset, residual, residual_limit)
         )
 
+    @overload
     def delete(
         self,
         ids: Iterable[str] | None = None,
         *,
         filter: FilterInput = None,
+        return_ids: Literal[False] = False,
         residual: Residual | None = None,
         residual_limit: int | None = None,
         **unknown: Unpack[NoOptions],
-    ) -> int:
+    ) -> int: ...
+
+    @overload
+    def delete(
+        self,
+        ids: Iterable[str] | None = None,
+        *,
+        filter: FilterInput = None,
+        return_ids: Literal[True],
+        residual: Residual | None = None,
+        residual_limit: int | None = None,
+        **unknown: Unpack[NoOptions],
+    ) -> list[str]: ...
+
+    def delete(
+        self,
+        ids: Iterable[str] | None = None,
+        *,
+        filter: FilterInput = None,
+        return_ids: bool = False,
+        residual: Residual | None = None,
+        residual_limit: int | None = None,
+        **unknown: Unpack[NoOptions],
+    ) -> int | list[str]:
         """Delete documents.
 
         A filter that the engine answers in part is never sent in a wider form; see
@@ -687,11 +716,13 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         Args:
             ids: Which ones; unknown ids are passed over, an empty list deletes nothing.
             filter: Which ones, by metadata; with ``ids`` as well, those of them that match.
+            return_ids: Whether to say which documents were deleted, and not only how many.
             residual: See :meth:`search`.
             residual_limit: See :meth:`search`.
 
         Returns:
-            How many documents were deleted.
+            How many documents were deleted; or the ids of these, in the order of ``ids`` where
+            those are given.
 
         Raises:
             ValueError: Without ids and filter, and for a filter that matches everything: that is
@@ -699,7 +730,7 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         """
         if unknown:
             raise unknown_keyword("delete", unknown)
-        return self._execute(DeleteCall.read(ids, filter, residual, residual_limit))
+        return self._execute(DeleteCall.read(ids, filter, return_ids, residual, residual_limit))
 
     def count(
         self,
@@ -889,9 +920,14 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
             ScanCall.read(filter, batch_size, include_embedding, residual, residual_limit)
         )
 
-    def clear(self) -> None:
-        """Delete every document."""
-        self._execute(ClearCall())
+    def clear(self) -> int:
+        """Delete every document.
+
+        Returns:
+            How many there were; where the engine does not say (all but PostgreSQL and the store in
+            memory), as many as there were just before.
+        """
+        return self._execute(ClearCall())
 
     def scoped(self, scope: ScopeInput) -> VectorStore:
         """A view of this store that reaches only the documents that match a filter.
@@ -1130,6 +1166,7 @@ class ScopedStore(VectorStore):
     _stored_ids = _delete_filtered = _count = _update_metadata = cast(Any, _no_hook)
     _begin_add = _finish_add = cast(Any, _no_hook)
     _scan_metadata = _delete_judged = _update_judged = cast(Any, _no_hook)
+    _delete_ids = _clear_counted = cast(Any, _no_hook)
     _held_values = _extremes = _get_ordered = cast(Any, _no_hook)
 
     def __init__(self, parent: VectorStore, scope: ScopeInput) -> None:

@@ -29,6 +29,8 @@ class StoreCapabilities:
         scoped_add_atomic: Inside a scope, whether an id belongs to a document outside is decided
             in the same step that writes. Otherwise it is read before, and a document that another
             writer puts there in between is replaced.
+        tells_replaced: What ``add`` returns names the documents that were replaced. Elsewhere that
+            would take another call.
         filtered_count: ``count(filter)`` is answered by the engine, not by reading documents.
         native_statistics: ``distinct`` and ``minmax`` are answered by the engine. Otherwise, and
             for ``fields``, the metadata of every document that matches is read; no text and no
@@ -67,6 +69,7 @@ class StoreCapabilities:
     conflict_atomic: bool = False
     batch_atomic: bool = False
     scoped_add_atomic: bool = False
+    tells_replaced: bool = False
     filtered_count: bool = False
     native_statistics: bool = False
     native_order: bool = False

@@ -19,6 +19,7 @@ from vecstore.filter.normalize import simplified
 from vecstore.filter.residual import parts_of
 from vecstore.filter.tautology import matches_everything
 from vecstore.filter.tree import Expression, FilterInput
+from vecstore.store.added import Added
 from vecstore.store.adding import Adding
 from vecstore.store.arguments import (
     AS_THE_STORE,
@@ -33,7 +34,7 @@ from vecstore.store.arguments import (
     read_ids,
     read_query,
 )
-from vecstore.store.backend import Selection, changed
+from vecstore.store.backend import Judge, Selection, changed
 from vecstore.store.capabilities import OnConflict, OnError
 from vecstore.store.diversity import compares_vectors, page_of, wanted_documents
 from vecstore.store.finding import EVERYTHING, nearest
@@ -98,7 +99,7 @@ class Call(Generic[Result]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AddCall(Call[list[str]]):
+class AddCall(Call[Added]):
     """``add``."""
 
     operation: ClassVar[str] = "add"
@@ -133,7 +134,7 @@ class AddCall(Call[list[str]]):
             documents=documents, on_conflict=on_conflict, on_error=on_error, progress=progress
         )
 
-    def run(self, store: VectorStore) -> list[str]:
+    def run(self, store: VectorStore) -> Added:
         return Adding(store, self).run()
 
     def content(self) -> dict[str, Any]:
@@ -578,18 +579,20 @@ class UpdateMetadataCall(Call[int]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteCall(Call[int]):
+class DeleteCall(Call[int | list[str]]):
     """``delete``."""
 
     operation: ClassVar[str] = "delete"
     ids: tuple[str, ...] | None = None
     filter: Expression | None = None
+    return_ids: bool = False
 
     @classmethod
     def read(
         cls,
         ids: Iterable[str] | None,
         filter: FilterInput,
+        return_ids: bool = False,
         residual: Residual | None = None,
         residual_limit: int | None = None,
     ) -> DeleteCall:
@@ -608,15 +611,39 @@ class DeleteCall(Call[int]):
         return cls(
             ids=read_ids(ids, "delete"),
             filter=expression,
+            return_ids=read_flag("return_ids", return_ids),
             evaluation=read_evaluation(residual, residual_limit),
         )
 
-    def run(self, store: VectorStore) -> int:
+    def run(self, store: VectorStore) -> int | list[str]:
+        if not self.return_ids:
+            return self._deleted(store, None)
+        deleted: list[str] = []
+        self._deleted(store, deleted)
+        if self.ids is None:
+            return deleted
+        gone = frozenset(deleted)
+        return [id for id in dict.fromkeys(self.ids) if id in gone]
+
+    def _deleted(self, store: VectorStore, told: list[str] | None) -> int:
+        """How many were deleted; their ids go into ``told``, where there is such a list."""
+
+        def delete(selection: Selection, judge: Judge | None = None) -> int:
+            if told is not None:
+                ids = store._delete_ids(selection, judge)
+                told.extend(ids)
+                return len(ids)
+            if judge is not None:
+                return store._delete_judged(selection, judge)
+            if selection.ids is None:
+                return store._delete_filtered(selection.filter)
+            return store._delete(selection)
+
         matches, filter = store._compiled(self.operation, self.filter, self.within, self.evaluation)
         if not matches:
             return 0
         if type(filter) is Evaluating:
-            return filter.change(self.ids, store._delete_judged)
+            return filter.change(self.ids, delete)
         if self.ids is None:
             if filter is None or (
                 self.within is not None and store._matches_all(self.filter, self.operation)
@@ -625,9 +652,9 @@ class DeleteCall(Call[int]):
                     f"on {store.name} this filter matches every document; to delete every document "
                     "write clear()"
                 )
-            return store._ask("delete", store._delete_filtered, filter)
+            return store._ask("delete", delete, Selection(filter=filter))
         return sum(
-            store._ask("delete", store._delete, Selection(ids=ids, filter=filter))
+            store._ask("delete", delete, Selection(ids=ids, filter=filter))
             for ids in store._parts(self.ids)
         )
 
@@ -729,18 +756,16 @@ class ScanCall(Call[Iterator[Document]]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClearCall(Call[None]):
+class ClearCall(Call[int]):
     """``clear``."""
 
     operation: ClassVar[str] = "clear"
 
-    def run(self, store: VectorStore) -> None:
+    def run(self, store: VectorStore) -> int:
         if self.within is None:
-            store._ask("clear", store._clear)
-            return
+            return store._ask("clear", store._clear_counted)
         matches, filter = store._compiled("clear", self.within.filter)
-        if matches:
-            store._ask("clear", store._delete_filtered, filter)
+        return store._ask("clear", store._delete_filtered, filter) if matches else 0
 
 
 def check_embedder(store: VectorStore) -> None:

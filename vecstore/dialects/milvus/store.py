@@ -443,6 +443,14 @@ class MilvusStore(CollectionStore):
         with self._call.exclusive:
             return super()._update_judged(selection, judge, set=set, unset=unset)
 
+    def _delete_ids(self, selection: Selection, judge: Judge | None = None) -> list[str]:
+        with self._call.exclusive:
+            return super()._delete_ids(selection, judge)
+
+    def _clear_counted(self) -> int:
+        with self._call.exclusive:
+            return super()._clear_counted()
+
     def _clear(self) -> None:
         if self._exists("clear"):
             self._records.remove("clear", self._records.everything)

@@ -143,7 +143,12 @@ class Statements:
         """Delete the documents that ``where`` selects; see :meth:`_change`."""
         return self._change(where, f"DELETE FROM {self._table} AS held USING picked")
 
-    def _change(self, where: str, change: str) -> str:
+    def delete_telling(self, where: str) -> str:
+        """The same, with an array of the deleted ids in place of their number."""
+        delete = f"DELETE FROM {self._table} AS held USING picked"
+        return self._change(where, delete, "coalesce(array_agg(changed_id), '{}')")
+
+    def _change(self, where: str, change: str, told: str = "count(*)") -> str:
         """Change rows in the order of their ids, so that two writers cannot deadlock.
 
         Returns:
@@ -159,7 +164,7 @@ class Statements:
             f"coalesce(jsonb_typeof({self._metadata}), 'null') IN ('object', 'null') AS sound "
             f"FROM {self._table}{where} ORDER BY {self._order}{lock}), "
             f"changed AS ({change} WHERE held.{self._id} = picked.picked_id AND picked.sound{own} "
-            "RETURNING 1) SELECT (SELECT count(*) FROM changed), "
+            f"RETURNING held.{self._id}::text AS changed_id) SELECT (SELECT {told} FROM changed), "
             "(SELECT min(picked_id::text) FROM picked WHERE NOT sound)"
         )
 

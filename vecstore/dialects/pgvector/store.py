@@ -708,6 +708,10 @@ class PgvectorStore(VectorStore):
         params = {"set": encode_json(set), "unset": list(unset)}
         return self._change("update_metadata", Statements.update, params, selection)
 
+    def _delete_ids(self, selection: Selection, judge: Judge | None = None) -> list[str]:
+        deleted = self._changed("delete", [], Statements.delete_telling, {}, selection, judge)
+        return [str(id) for id in deleted]
+
     def _delete_judged(self, selection: Selection, judge: Judge) -> int:
         return self._change("delete", Statements.delete, {}, selection, judge)
 
@@ -726,6 +730,17 @@ class PgvectorStore(VectorStore):
         selection: Selection,
         judge: Judge | None = None,
     ) -> int:
+        return int(self._changed(operation, 0, statement, params, selection, judge))
+
+    def _changed(
+        self,
+        operation: str,
+        nothing: Any,
+        statement: Callable[[Statements, str], str],
+        params: dict[str, Any],
+        selection: Selection,
+        judge: Judge | None,
+    ) -> Any:
         def work(cursor: Cursor[Any], sql: Statements) -> Row:
             chosen = selection
             if judge is not None:
@@ -738,10 +753,10 @@ class PgvectorStore(VectorStore):
             where, bound = sql.where(chosen)
             return _fetched(cursor, statement(sql, where), {**params, **bound})[0]
 
-        changed, stranger = self._on_table(operation, (0, None), work)
+        changed, stranger = self._on_table(operation, (nothing, None), work)
         if stranger is not None:
             ForeignRecords(self._title).leave_out(stranger, "its metadata is no object")
-        return int(changed)
+        return changed
 
     def _count(self, filter: Any) -> int:
         def work(cursor: Cursor[Any], sql: Statements) -> int:
@@ -751,12 +766,16 @@ class PgvectorStore(VectorStore):
         return self._on_table("count", 0, work, reads_once=self._reads_at_once)
 
     def _clear(self) -> None:
-        def work(cursor: Cursor[Any], sql: Statements) -> None:
-            where, params = sql.where(Selection())
-            cursor.execute(sql.clear(where), params)
+        self._clear_counted()
 
-        self._on_table("clear", None, work)
+    def _clear_counted(self) -> int:
+        def work(cursor: Cursor[Any], sql: Statements) -> int:
+            where, params = sql.where(Selection())
+            return cursor.execute(sql.clear(where), params).rowcount
+
+        count = self._on_table("clear", 0, work)
         self._large = self._filling.has_rows = False
+        return count
 
     def _place(self) -> Place:
         database = self._connections.database

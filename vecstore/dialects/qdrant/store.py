@@ -501,6 +501,14 @@ class QdrantStore(CollectionStore):
             if judge(self._layout.read(str(point.id), point.payload or {})[2])
         ]
 
+    def _delete_ids(self, selection: Selection, judge: Judge | None = None) -> list[str]:
+        with self._call.exclusive:
+            return super()._delete_ids(selection, judge)
+
+    def _clear_counted(self) -> int:
+        with self._call.exclusive:
+            return super()._clear_counted()
+
     def _clear(self) -> None:
         from qdrant_client import models
 

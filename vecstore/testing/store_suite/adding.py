@@ -52,6 +52,36 @@ class Adding(StoreSuiteBase):
             assert store.add(iter(())) == []
         assert store.count() == 0
 
+    def test_what_was_written_and_what_was_skipped(self, store: VectorStore) -> None:
+        """``_add`` gives back every id of a batch where it wrote some, or names what it skipped.
+
+        ``Added`` says of each id what became of it, with a vector and without.
+        """
+        first, second, third = self.documents(3)
+        embedded = [one.replace(embedding=vector_of(one.text)) for one in (first, second, third)]
+        added = store.add([first, second])
+        ids = [first.id, second.id, third.id]
+        assert (added, added.written, added.skipped) == (ids[:2], (ids[0], ids[1]), ())
+        for documents in ([second, third, third], embedded):
+            added = store.add(documents, on_conflict="skip")
+            assert added == [one.id for one in documents]
+            new = (third.id,) if documents[0] is second else ()
+            assert (added.written, added.replaced) == (new, ())
+            assert added.skipped == tuple([id for id in dict.fromkeys(added) if id not in new])
+        store.delete([first.id])
+        added = store.add([first], on_conflict="error")
+        assert (added, added.written, added.skipped, added.replaced) == (
+            [ids[0]],
+            (ids[0],),
+            (),
+            (),
+        )
+        store.delete([first.id])
+        added = store.add(embedded[::-1])
+        assert (added, added.written, added.skipped) == (ids[::-1], tuple(ids[::-1]), ())
+        known = (ids[2], ids[1]) if self.capabilities.tells_replaced else None
+        assert added.replaced == known
+
     def test_an_iterator_is_taken_in_windows(self, store: VectorStore) -> None:
         """A document was lost or met twice where one ``_add`` ends and the next begins.
 

@@ -46,6 +46,31 @@ class Deleting(StoreSuiteBase):
         assert store.delete(self.ids("doc-0"), filter="n NOT IN []") == 1
         assert store.count() == 4
 
+    def test_which_documents_were_deleted(self, store: VectorStore) -> None:
+        """The ids asked for came back in place of those that there were; or others went with them.
+
+        ``_delete_ids`` takes what meets ids and filter, and tells what it deleted.
+        """
+        documents = self.documents(12)
+        store.add(documents)
+        asked = self.ids("doc-5", "nobody", "doc-2", "doc-5")
+        assert store.delete(asked, return_ids=True) == self.ids("doc-5", "doc-2")
+        assert store.delete(asked, return_ids=True) == []
+        some = self.ids("doc-8", "doc-1", "doc-9")
+        assert store.delete(some, filter="n > 2", return_ids=True) == self.ids("doc-8", "doc-9")
+        told = store.delete(filter="n >= 10", return_ids=True)
+        assert sorted(told) == sorted(self.ids("doc-10", "doc-11"))
+        assert store.delete(filter="n >= 10", return_ids=True) == []
+        with self.no_call(store):
+            assert store.delete([], return_ids=True) == []
+        ours = store.scoped("n <= 3")
+        assert ours.delete(self.ids("doc-6", "doc-3"), return_ids=True) == self.ids("doc-3")
+        assert ours.delete(filter="n >= 1", return_ids=True) == self.ids("doc-1")
+        left = [documents[number] for number in (0, 4, 6, 7)]
+        self.check_holds(store, left)
+        assert ours.clear() == 1
+        self.check_holds(store, left[1:])
+
     def test_delete_many_ids(self, store: VectorStore) -> None:
         """More ids than one call of the engine takes: split them, or declare ``max_batch``."""
         documents = self.documents(1_100, embedded=True)
@@ -151,14 +176,13 @@ class Deleting(StoreSuiteBase):
         store.clear()
         documents = self.documents(5)
         store.add(documents)
-        assert store.clear() is None  # type: ignore[func-returns-value]
+        assert store.clear() == 5
         self.check_holds(store, [])
         assert store.get([documents[0].id]) == []
         assert store.search("query", top_k=5) == []
         assert store.add(documents, on_conflict="error") == [one.id for one in documents]
         self.check_holds(store, documents)
-        store.clear()
-        store.clear()
+        assert (store.clear(), store.clear()) == (5, 0)
         assert store.count() == 0
 
     def test_clear_keeps_the_dimension(self) -> None:

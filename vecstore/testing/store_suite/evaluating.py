@@ -210,10 +210,14 @@ class Evaluating(StoreSuiteBase):
             assert store.delete(filter="n >= 25 AND a == 1", **_EVALUATE) == 5
             assert store.delete(filter="n == 7 OR a == 2 AND n > 37", **_EVALUATE) == 3
             assert store.delete(filter="n > 1000", **_EVALUATE) == 0
+            one, two = self.ids("doc-10", "doc-11")
+            told = store.delete([two, one], filter="n == 10", return_ids=True, **_EVALUATE)
+            assert told == [one]
+            assert store.delete(filter="n == 11", return_ids=True, **_EVALUATE) == [two]
         left = {
             one.id: {**one.metadata, "a": 2 if one.metadata["n"] >= 30 else 1}
             for one in documents
-            if one.metadata["n"] not in {3, 7, 25, 26, 27, 28, 29, 38, 39}
+            if one.metadata["n"] not in {3, 7, 10, 11, 25, 26, 27, 28, 29, 38, 39}
         }
         del left[self.id("doc-1")]["a"]
         found = {one.id: one.metadata for one in store.scan()}

@@ -25,7 +25,9 @@ HOOKS = (
     "_extremes",
     "_delete_judged",
     "_update_judged",
+    "_delete_ids",
     "_clear",
+    "_clear_counted",
 )
 
 

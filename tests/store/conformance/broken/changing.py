@@ -287,6 +287,33 @@ class ReplacesInTwoSteps(SimpleVectorStore):
         return super()._add(batch)
 
 
+@caught_by("test_what_was_written_and_what_was_skipped")
+class TellsMoreThanItWrote(SimpleVectorStore):
+    def _add(self, batch: Batch) -> Iterable[str]:
+        super()._add(batch)
+        return batch.ids
+
+
+@caught_by("test_what_was_written_and_what_was_skipped")
+class ForgetsWhatItReplaced(SimpleVectorStore):
+    def _add(self, batch: Batch) -> Iterable[str]:
+        return super()._add(replace(batch, replaced=[]))
+
+
+@caught_by("test_which_documents_were_deleted")
+class TellsWhatItWasAsked(SimpleVectorStore):
+    def _delete_ids(self, selection: Selection, judge: Any = None) -> list[str]:
+        told = super()._delete_ids(selection, judge)
+        return told if selection.ids is None else list(selection.ids)
+
+
+@caught_by("test_clear")
+class CountsAfterClearing(SimpleVectorStore):
+    def _clear_counted(self) -> int:
+        self._clear()
+        return self._count(None)
+
+
 @caught_by("test_one_of_many_writers_wins[error]")
 class LooksBeforeItWrites(SimpleVectorStore):
     def _add(self, batch: Batch) -> Iterable[str]:

@@ -32,6 +32,12 @@ class DeletesWithoutJudging(SimpleVectorStore):
 
 
 @caught_by("test_what_is_deleted_and_changed_by_evaluating")
+class TellsWithoutJudging(SimpleVectorStore):
+    def _delete_ids(self, selection: Selection, judge: Any = None) -> list[str]:
+        return super()._delete_ids(selection)
+
+
+@caught_by("test_what_is_deleted_and_changed_by_evaluating")
 class ChangesWithoutJudging(SimpleVectorStore):
     def _update_judged(self, selection: Selection, judge: Any, **options: Any) -> int:
         return self._update_metadata(selection, **options)

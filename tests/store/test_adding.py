@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import copy
 import gc
 import math
+import pickle
 import random
 import weakref
 from collections.abc import Callable, Iterator
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 from tests.store.embedders import Counting, answering, failing_on, letters, never
 from tests.store.minimal import MinimalStore
 from vecstore import (
+    Added,
     BackendError,
     ConfigurationError,
     CountBatching,
@@ -400,6 +403,32 @@ def test_skip_leaves_what_was_stored_before(make: Make, wrap: Any) -> None:
     assert store.add(wrap(given), on_conflict="skip") == [d.id for d in given]
     assert store.get(["x"]) == [before]
     assert store.count() == 1501
+
+
+def test_what_add_tells_is_a_list_and_stays_true() -> None:
+    store = SimpleVectorStore(letters)
+    store.add(documents(2))
+    added = store.add(documents(3))
+    assert type(added) is Added
+    assert added == ["d0", "d1", "d2"]
+    assert repr(added) == "['d0', 'd1', 'd2']"
+    added.append("mine")
+    assert (added.written, added.skipped) == (("d0", "d1", "d2"), ())
+    assert added.replaced == ("d0", "d1")
+    for same in (pickle.loads(pickle.dumps(added)), copy.copy(added), copy.deepcopy(added)):
+        assert type(same) is Added
+        assert same == added == ["d0", "d1", "d2", "mine"]
+        assert (same.written, same.skipped) == (added.written, added.skipped)
+        assert same.replaced == added.replaced
+
+
+def test_a_document_given_again_in_a_later_window_was_not_stored_before() -> None:
+    store = SimpleVectorStore(letters)
+    store.add([Document("before", id="d1499")])
+    added = store.add(iter([*documents(1500), Document("again", id="d3")]))
+    assert added == [*(f"d{n}" for n in range(1500)), "d3"]
+    assert added.written == tuple([f"d{n}" for n in range(1500)])
+    assert (added.skipped, added.replaced) == ((), ("d1499",))
 
 
 def test_replace_replaces_the_whole_document(make: Make) -> None:

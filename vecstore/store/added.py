@@ -37,7 +37,7 @@ class Added(list[str]):
         ('two',)
     """
 
-    __slots__ = ("_before", "_parts", "_replaced", "_skipped", "_written")
+    __slots__ = ("_before", "_given", "_parts", "_replaced", "_skipped", "_written")
 
     def __init__(
         self,
@@ -46,7 +46,9 @@ class Added(list[str]):
         replaced: Iterable[str] | None = (),
     ) -> None:
         super().__init__(ids)
-        # Sorted out when somebody asks: most who add look at the list alone, or at nothing.
+        # Sorted out when somebody asks: most who add look at the list alone, or at nothing. Until
+        # then the ids are kept beside the list, which its owner may change.
+        self._given: tuple[str, ...] = tuple(self)
         self._parts: Iterable[str] | None = written
         self._before = replaced
         self._written: tuple[str, ...] = ()
@@ -57,13 +59,14 @@ class Added(list[str]):
         parts = self._parts
         if parts is not None:
             stored = frozenset(parts)
-            each = dict.fromkeys(self)
+            each = dict.fromkeys(self._given)
             self._written = tuple([id for id in each if id in stored])
             self._skipped = tuple([id for id in each if id not in stored])
             if self._before is not None:
                 before = frozenset(self._before)
                 self._replaced = tuple([id for id in self._written if id in before])
             self._parts = self._before = None
+            self._given = ()
         return self
 
     @property
@@ -82,4 +85,19 @@ class Added(list[str]):
         return self._sorted_out()._replaced
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (list(self), self.written, self.replaced)
+        told = (self.written, self.skipped, self.replaced)
+        return _restored, (list(self), *told)
+
+
+def _restored(
+    ids: list[str],
+    written: tuple[str, ...],
+    skipped: tuple[str, ...],
+    replaced: tuple[str, ...] | None,
+) -> Added:
+    """A copy: what was told stands, whatever its owner has made of the list."""
+    copied = Added(ids)
+    copied._parts = None
+    copied._given = ()
+    copied._written, copied._skipped, copied._replaced = written, skipped, replaced
+    return copied

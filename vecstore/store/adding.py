@@ -178,7 +178,8 @@ class Adding:
                 self._check_owned(part)
                 self._begin(len(wanted))
                 self._written.append(self._store._ask_all("add", self._store._add, part))
-                self._replaced += part.replaced
+                # What an earlier window of this call stored was not there before the call.
+                self._replaced += [id for id in part.replaced if id not in self._stored]
                 self._note_stored(part.ids)
             self._report(len(batch), total)
 

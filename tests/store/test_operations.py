@@ -196,7 +196,8 @@ def test_unknown_keywords_and_bools_for_filters(make: Make, method: str) -> None
 
 def test_no_method_swallows_keywords(make: Make) -> None:
     store = compass(make)
-    needed: dict[str, Any] = {"add": [], "scoped": F.n == 1}
+    needed: dict[str, Any] = {"add": [], "scoped": F.n == 1, "embed_query": "text"}
+    needed |= {"distinct": "n", "minmax": "n"}
     for name, _ in inspect.getmembers(VectorStore, inspect.isfunction):
         if not name.startswith("_") and name != "from_url":
             arguments = [needed[name]] if name in needed else []

@@ -114,15 +114,8 @@ class InLangchainsTable(OnPostgres):
 
 class TestInLangchainsTable(InLangchainsTable, StoreSuite):
     chosen = (
-        "test_a_random_life",
         "test_clear",
         "test_delete_by_filter_and_by_both",
-        "test_eight_threads",
-        "test_get_by_filter_and_by_both",
-        "test_grouping_and_negation",
-        "test_one_id_twice_in_a_call",
-        "test_replace_changes_the_whole_document",
-        "test_scan_sees_every_document_once",
         "test_set_and_unset",
         "test_skip_leaves_what_is_there",
         "test_the_nearest_among_those_that_match",

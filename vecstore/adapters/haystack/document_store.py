@@ -135,15 +135,11 @@ class VecstoreDocumentStore:
             DocumentError: For what would not come back as it is, by its name.
         """
         stored = our_documents(documents)
-        written = len(stored)
-        if policy is DuplicatePolicy.SKIP:
-            ids = {one.id for one in stored}
-            written = len(ids) - len(self.store.get(ids))
         try:
-            self.store.add(stored, on_conflict=_CONFLICTS.get(policy, "error"))
+            added = self.store.add(stored, on_conflict=_CONFLICTS.get(policy, "error"))
         except Duplicate as error:
             raise DuplicateDocumentError(str(error)) from error
-        return written
+        return len(added.written)
 
     def update_by_filter(self, filters: Any, meta: dict[str, Any]) -> int:
         """Set keys of the metadata of all that match, and say how many did."""

@@ -280,7 +280,7 @@ _KNOWN: Final[dict[str, tuple[str, ...]]] = {
     "fields": ("filter", "max_fields", *_EVALUATION),
     "distinct": ("key", "filter", "limit", "max_values", *_EVALUATION),
     "minmax": ("key", "filter", *_EVALUATION),
-    "scan": ("filter", "batch_size", "include_embedding", *_EVALUATION),
+    "scan": ("filter", "batch_size", "text", "include_embedding", *_EVALUATION),
     "Document": ("text", "metadata", "id", "embedding", "score"),
     "store": (
         "embedder",

@@ -383,6 +383,7 @@ class AsyncVectorStore:
         filter: FilterInput = None,
         *,
         batch_size: int = 256,
+        text: bool = True,
         include_embedding: bool = False,
         residual: Residual | None = None,
         residual_limit: int | None = None,
@@ -395,7 +396,7 @@ class AsyncVectorStore:
         """
         if unknown:
             raise unknown_keyword("scan", unknown)
-        call = ScanCall.read(filter, batch_size, include_embedding, residual, residual_limit)
+        call = ScanCall.read(filter, batch_size, text, include_embedding, residual, residual_limit)
         store = self._store._entered()
         return self._scanned(_Scan(lambda: store._execute(call)), call.batch_size)
 

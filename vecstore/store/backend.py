@@ -14,10 +14,10 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from vecstore.cancelling import check_stop
-from vecstore.document import Document, shown_id
+from vecstore.document import Document, shown_id, stored_document
 from vecstore.embedding import check_dimension
 from vecstore.errors import (
     ConfigurationError,
@@ -368,6 +368,20 @@ class StoreHooks(ABC):
         """Ids and metadata of all documents that match; by default by reading them whole."""
         for document in self._scan(filter, batch_size=batch_size, include_embedding=False):
             yield document.id, document.metadata
+
+    def _scan_textless(
+        self, filter: Any, *, batch_size: int, include_embedding: bool
+    ) -> Iterable[Document]:
+        """What :meth:`_scan` yields, without texts: each is ``""``.
+
+        By default from :meth:`_scan_metadata`, and with vectors by reading documents whole.
+        """
+        if include_embedding:
+            for one in self._scan(filter, batch_size=batch_size, include_embedding=True):
+                yield stored_document(one.id, "", one.metadata, one.embedding)
+            return
+        for id, metadata in self._scan_metadata(filter, batch_size=batch_size):
+            yield stored_document(id, "", cast("dict[str, Any]", metadata), shared=True)
 
     # Statistics are told of by their keys; see :mod:`vecstore.store.statistics` for what counts.
 

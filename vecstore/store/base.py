@@ -900,6 +900,7 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         filter: FilterInput = None,
         *,
         batch_size: int = 256,
+        text: bool = True,
         include_embedding: bool = False,
         residual: Residual | None = None,
         residual_limit: int | None = None,
@@ -910,14 +911,24 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         Args:
             filter: Which ones.
             batch_size: How many are read from the backend at a time.
+            text: Whether the documents carry their texts. Without, ``text`` is ``""``, and the
+                engine sends none where it can leave them out. Such documents are for reading:
+                adding one to a store puts the empty text in the place of its own.
             include_embedding: Whether the documents carry their vectors.
             residual: See :meth:`search`.
             residual_limit: See :meth:`search`.
+
+        Example:
+            >>> from vecstore import Document, SimpleVectorStore
+            >>> store = SimpleVectorStore()
+            >>> _ = store.add([Document("Long", {"year": 2020}, id="a", embedding=[1.0, 0.0])])
+            >>> list(store.scan(text=False))
+            [Document('', {'year': 2020}, id='a')]
         """
         if unknown:
             raise unknown_keyword("scan", unknown)
         return self._execute(
-            ScanCall.read(filter, batch_size, include_embedding, residual, residual_limit)
+            ScanCall.read(filter, batch_size, text, include_embedding, residual, residual_limit)
         )
 
     def clear(self) -> int:
@@ -1165,7 +1176,7 @@ class ScopedStore(VectorStore):
     _search_selected = cast(Any, _no_hook)
     _stored_ids = _delete_filtered = _count = _update_metadata = cast(Any, _no_hook)
     _begin_add = _finish_add = cast(Any, _no_hook)
-    _scan_metadata = _delete_judged = _update_judged = cast(Any, _no_hook)
+    _scan_metadata = _scan_textless = _delete_judged = _update_judged = cast(Any, _no_hook)
     _delete_ids = _clear_counted = cast(Any, _no_hook)
     _held_values = _extremes = _get_ordered = cast(Any, _no_hook)
 

@@ -102,12 +102,14 @@ class GuardedHooks(StoreHooks):
         """Call a hook that returns several things several times, and take them guarded."""
         return self._ask(operation, _lists, hook, arguments, options)
 
-    def _ask_scan(self, filter: Any, *, batch_size: int, include_embedding: bool) -> Generator[Any]:
+    def _ask_scan(
+        self, filter: Any, *, batch_size: int, include_embedding: bool, text: bool = True
+    ) -> Generator[Any]:
         """The documents of a scan: guarded while they are read, free while the caller has them."""
         return self._ask_pieces(
             "scan",
             batch_size,
-            self._scan,
+            self._scan if text else self._scan_textless,
             filter,
             batch_size=batch_size,
             include_embedding=include_embedding,

@@ -722,6 +722,7 @@ class ScanCall(Call[Iterator[Document]]):
     operation: ClassVar[str] = "scan"
     filter: Expression | None = None
     batch_size: int = 256
+    text: bool = True
     include_embedding: bool = False
 
     @classmethod
@@ -729,6 +730,7 @@ class ScanCall(Call[Iterator[Document]]):
         cls,
         filter: FilterInput,
         batch_size: int,
+        text: bool,
         include_embedding: bool,
         residual: Residual | None = None,
         residual_limit: int | None = None,
@@ -740,6 +742,7 @@ class ScanCall(Call[Iterator[Document]]):
         return cls(
             filter=read_filter(filter),
             batch_size=size,
+            text=read_flag("text", text),
             include_embedding=read_flag("include_embedding", include_embedding),
             evaluation=read_evaluation(residual, residual_limit),
         )
@@ -749,9 +752,12 @@ class ScanCall(Call[Iterator[Document]]):
         if not matches:
             return _none()
         if type(filter) is Evaluating:
-            return filter.scan(self.batch_size, self.include_embedding)
+            return filter.scan(self.batch_size, self.include_embedding, text=self.text)
         return store._ask_scan(
-            filter, batch_size=self.batch_size, include_embedding=self.include_embedding
+            filter,
+            batch_size=self.batch_size,
+            include_embedding=self.include_embedding,
+            text=self.text,
         )
 
 

@@ -175,18 +175,22 @@ class Evaluating:
                     yield document
         self._end()
 
-    def scan(self, batch_size: int, include_embedding: bool) -> Iterator[Document]:
+    def scan(
+        self, batch_size: int, include_embedding: bool, *, text: bool = True
+    ) -> Iterator[Document]:
         """All documents that match; the first is read when it is asked for."""
         self._begin(whole=True)
-        return self._scanned(batch_size, include_embedding)
+        return self._scanned(batch_size, include_embedding, text)
 
     def count(self) -> int:
         """How many documents match."""
         return sum(1 for _ in self.matching())
 
-    def _scanned(self, batch_size: int, include_embedding: bool) -> Generator[Document]:
+    def _scanned(
+        self, batch_size: int, include_embedding: bool, text: bool = True
+    ) -> Generator[Document]:
         documents = self._store._ask_scan(
-            self.wider, batch_size=batch_size, include_embedding=include_embedding
+            self.wider, batch_size=batch_size, include_embedding=include_embedding, text=text
         )
         try:
             with closing(documents):

@@ -397,3 +397,28 @@ class TestFieldsOfTheSameName:
         assert store.get(filter="vecstore_tags == 'x' AND tags == 't' AND id == 'other'") == [
             Document("text", metadata, "a")
         ]
+
+
+@pytest.mark.parametrize("include_embedding", [False, True])
+def test_a_scan_without_texts_has_the_engine_send_none(
+    open_milvus: Callable[..., MilvusStore],
+    monkeypatch: pytest.MonkeyPatch,
+    include_embedding: bool,
+) -> None:
+    store = open_milvus("without_texts", dimension=2)
+    store.add([Document("a long text", {"n": 1}, "a", [1, 2])])
+    sent: list[Any] = []
+    documents = store._records.documents
+
+    def noted(rows: Any, foreign: Any) -> Any:
+        page = list(rows)
+        sent.extend(page)
+        return documents(page, foreign)
+
+    monkeypatch.setattr(type(store._records), "documents", lambda _, *given: noted(*given))
+    for text in (True, False):
+        sent.clear()
+        [found] = store.scan(text=text, include_embedding=include_embedding)
+        assert found.metadata == {"n": 1}
+        [row] = sent
+        assert ("a long text" in list(row.values())) is text

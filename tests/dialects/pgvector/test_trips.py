@@ -44,6 +44,30 @@ def test_reading_by_ids_takes_one_trip(open_pg: Open, trips: Trips) -> None:
     assert [one.id for one in store.get(["1", "2", "none"])] == ["1", "2"]
 
 
+@pytest.mark.parametrize("include_embedding", [False, True])
+def test_a_scan_without_texts_has_the_server_send_none(
+    open_pg: Open, tmp_path: Path, include_embedding: bool
+) -> None:
+    """The driver's library writes down what comes."""
+    store = open_pg(dimension=2)
+    store.add([Document("a long text", {"n": 1}, "a", [1, 2])])
+
+    def received(text: bool) -> str:
+        with store.native.connection() as connection:  # the one that the next call takes
+            pass
+        written = tmp_path / f"trace_{text}"
+        with written.open("wb") as file:
+            connection.pgconn.trace(file.fileno())
+            found = list(store.scan(text=text, include_embedding=include_embedding))
+            connection.pgconn.untrace()
+        assert [one.id for one in found] == ["a"]
+        return written.read_text("utf-8", "replace")
+
+    assert "a long text" in received(True)
+    assert "DataRow" in received(False)
+    assert "a long text" not in received(False)
+
+
 def test_the_store_knows_whether_the_server_makes_machine_code(
     open_pg: Open, postgres_dsn: str, table: str
 ) -> None:

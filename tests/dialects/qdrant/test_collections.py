@@ -45,6 +45,29 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.parametrize("include_embedding", [False, True])
+def test_a_scan_without_texts_has_the_engine_send_none(
+    monkeypatch: pytest.MonkeyPatch, include_embedding: bool
+) -> None:
+    sent: list[Any] = []
+    scroll = QdrantClient.scroll
+
+    def noted(client: QdrantClient, *arguments: Any, **options: Any) -> Any:
+        found = scroll(client, *arguments, **options)
+        sent.extend(point.payload for point in found[0])
+        return found
+
+    monkeypatch.setattr(QdrantClient, "scroll", noted)
+    with QdrantStore("docs", location=":memory:", dimension=2) as store:
+        store.add([document("a", {"n": 1})])
+        for text in (True, False):
+            sent.clear()
+            [found] = store.scan(text=text, include_embedding=include_embedding)
+            assert found.metadata == {"n": 1}
+            [payload] = sent
+            assert ("text" in payload.values()) is text
+
+
 def document(id: str, metadata: dict[str, Any] | None = None) -> Document:
     return Document("text", metadata, id=id, embedding=[3, 4])
 

@@ -422,6 +422,15 @@ class MilvusStore(CollectionStore):
         self._upsert("update_metadata", rows)
         return len(rows)
 
+    def _scan_textless(
+        self, filter: Any, *, batch_size: int, include_embedding: bool
+    ) -> Iterator[Document]:
+        if self._exists("scan"):
+            text, foreign = self._layout.text, ForeignRecords(self._title)
+            fields = [name for name in self._read_fields[include_embedding] if name != text]
+            for page in self._records.pages("scan", filter, fields, batch_size):
+                yield from self._records.documents(page, foreign)
+
     def _scan_metadata(
         self, filter: Any, *, batch_size: int
     ) -> Iterator[tuple[str, Mapping[str, Any]]]:

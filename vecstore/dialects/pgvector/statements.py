@@ -185,6 +185,10 @@ class Statements:
         bound = "" if limit is None else f" LIMIT {min(limit, MOST_ROWS):d}"
         return f"SELECT {self._parts(include_embedding)} FROM {self._table}{where}{bound}"
 
+    def textless(self, where: str, include_embedding: bool) -> str:
+        """Whole documents but for their texts."""
+        return f"SELECT {self._parts(include_embedding, 'NULL')} FROM {self._table}{where}"
+
     def metadata(self, where: str, *, lock: bool = False) -> str:
         """Documents without their texts; with ``lock``, nobody else changes them meanwhile."""
         held = " FOR UPDATE" if lock and self.facts.lockable else ""
@@ -352,11 +356,11 @@ class Statements:
         condition = f"{self._embedding} IS NOT NULL"
         return f"{where} AND {condition}" if where else f" WHERE {condition}"
 
-    def _parts(self, include_embedding: bool) -> str:
+    def _parts(self, include_embedding: bool, text: str | None = None) -> str:
         embedding = "NULL"
         if include_embedding:
             embedding = f"{self._extension}.vector_send({self._embedding})"
-        return f"{self._id}::text, {self._text}, {self._metadata}::text, {embedding}"
+        return f"{self._id}::text, {text or self._text}, {self._metadata}::text, {embedding}"
 
 
 def _behind(order: Order, same: str, sign: str) -> tuple[str, dict[str, Any]]:

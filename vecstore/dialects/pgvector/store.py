@@ -638,6 +638,13 @@ class PgvectorStore(VectorStore):
             filter, batch_size, lambda sql, where: sql.select(where, include_embedding, None)
         )
 
+    def _scan_textless(
+        self, filter: Any, *, batch_size: int, include_embedding: bool
+    ) -> Iterator[Document]:
+        return self._streamed(
+            filter, batch_size, lambda sql, where: sql.textless(where, include_embedding)
+        )
+
     def _scan_metadata(
         self, filter: Any, *, batch_size: int
     ) -> Iterator[tuple[str, Mapping[str, Any]]]:

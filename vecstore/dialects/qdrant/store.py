@@ -31,7 +31,7 @@ from vecstore.dialects.qdrant.layout import (
 )
 from vecstore.dialects.qdrant.local import LocalQdrant
 from vecstore.dialects.qdrant.points import Points, as_model
-from vecstore.document import Document
+from vecstore.document import Document, stored_document
 from vecstore.embedding import BatchingStrategy, EmbedderInput
 from vecstore.errors import BackendError, ConfigurationError, SchemaMismatchError
 from vecstore.filter.convert import Compiled
@@ -451,6 +451,17 @@ class QdrantStore(CollectionStore):
             yield from self._records.pages(operation, selection.filter, False, BATCH)
         else:
             yield self._records.selected(operation, selection.ids, selection.filter, False)
+
+    def _scan_textless(
+        self, filter: Any, *, batch_size: int, include_embedding: bool
+    ) -> Iterator[Document]:
+        if self._exists("scan"):
+            foreign, text = ForeignRecords(self._title), self._layout.text
+            pages = self._records.pages("scan", filter, include_embedding, batch_size, without=text)
+            for page in pages:
+                for one in self._records.documents(page, foreign):
+                    # Some versions send the text all the same.
+                    yield stored_document(one.id, "", one.metadata, one.embedding)
 
     def _scan_metadata(
         self, filter: Any, *, batch_size: int

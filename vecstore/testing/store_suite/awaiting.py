@@ -52,6 +52,7 @@ class Awaiting(StoreSuiteBase):
             assert {one.id async for one in store.aio.scan(batch_size=7)} == {
                 one.id for one in documents
             }
+            assert {one.text async for one in store.aio.scan(text=False)} == {""}
             assert await store.aio.update_metadata(filter="n < 3", set={"m": 1}) == 3
             assert await store.aio.delete(filter="m == 1") == 3
             assert await store.aio.count() == 27

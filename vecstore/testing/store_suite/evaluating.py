@@ -104,6 +104,9 @@ class Evaluating(StoreSuiteBase):
         assert {one.id for one in store.get(filter=filter, **_EVALUATE)} == wanted, shown
         scanned = ids_of(store.scan(filter, **_EVALUATE))
         assert sorted(scanned) == sorted(wanted), f"scan: {shown}"
+        textless = list(store.scan(filter, text=False, **_EVALUATE))
+        assert sorted(ids_of(textless)) == sorted(wanted), f"scan(text=False): {shown}"
+        assert not any(one.text for one in textless)
         assert store.count(filter, **_EVALUATE) == len(wanted), f"count: {shown}"
         few = store.get(filter=filter, limit=3, **_EVALUATE)
         assert len(few) == min(3, len(wanted)), f"get with a limit: {shown}"

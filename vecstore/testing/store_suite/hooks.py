@@ -20,6 +20,7 @@ HOOKS = (
     "_count",
     "_update_metadata",
     "_scan_metadata",
+    "_scan_textless",
     "_held_values",
     "_get_ordered",
     "_extremes",

@@ -161,6 +161,33 @@ class Reading(StoreSuiteBase):
         odd = list(store.scan("n IN [1, 3, 5, 7, 9, 11, 13]", batch_size=batch_size))
         assert len(ids_of(odd)) == len(set(ids_of(odd))) == 7
 
+    def test_scan_without_texts(self, store: VectorStore) -> None:
+        """``_scan_textless`` gives texts, or leaves out more than these.
+
+        It yields what ``_scan`` does, every text ``""``, with vectors where they are asked for.
+        """
+        documents = self.documents(9)
+        store.add(documents)
+        texts = {one.id: one.text for one in store.scan()}
+        for vectors in (False, True):
+            wanted = {one.id: one for one in store.scan(include_embedding=vectors)}
+            found = list(store.scan(batch_size=4, text=False, include_embedding=vectors))
+            assert len(found) == len(wanted) == 9
+            for one in found:
+                whole = wanted[one.id]
+                assert (one.text, one.score, one.metadata) == ("", None, whole.metadata)
+                assert (one.embedding is None) is (whole.embedding is None) is not vectors
+                if one.embedding is not None and whole.embedding is not None:
+                    assert one.embedding.tolist() == whole.embedding.tolist()
+            odd = store.scan("n IN [1, 3, 5]", text=False, include_embedding=vectors)
+            assert sorted(one.metadata["n"] for one in odd) == [1, 3, 5]
+            scoped = store.scoped("n IN [2, 4]").scan(text=False, include_embedding=vectors)
+            assert sorted((one.metadata["n"], one.text) for one in scoped) == [(2, ""), (4, "")]
+            # What a reader does to its metadata is its own affair.
+            found[0].metadata["n"] = 77
+            assert store.get([found[0].id])[0].metadata == wanted[found[0].id].metadata
+        assert {one.id: one.text for one in store.scan()} == texts
+
     def test_scan_while_others_write(self, store: VectorStore) -> None:
         """What is there throughout is seen once; the rest once or not at all.
 

@@ -61,6 +61,26 @@ class ScansByOffset(SimpleVectorStore):
             start += batch_size
 
 
+@caught_by("test_scan_without_texts")
+class ScansTextsAllTheSame(SimpleVectorStore):
+    def _scan_textless(self, filter: Any, **options: Any) -> Iterable[Document]:
+        return self._scan(filter, **options)
+
+
+@caught_by("test_scan_without_texts")
+class ScansNoVectorsWithoutTexts(SimpleVectorStore):
+    def _scan_textless(
+        self, filter: Any, *, include_embedding: bool, **options: Any
+    ) -> Iterable[Document]:
+        return super()._scan_textless(filter, include_embedding=False, **options)
+
+
+@caught_by("test_scan_without_texts")
+class ScansAllWithoutTexts(SimpleVectorStore):
+    def _scan_textless(self, filter: Any, **options: Any) -> Iterable[Document]:
+        return super()._scan_textless(None, **options)
+
+
 @caught_by("test_scan_may_be_left_early")
 class LocksWhileItScans(SimpleVectorStore):
     def _scan(self, filter: Any, **options: Any) -> Iterator[Document]:

@@ -24,7 +24,7 @@ VERSION_OF := import ensurepip, sys, venv; sys.version_info < (3, 11) and sys.ex
 	sys.implementation.name == "cpython" or sys.exit(1); print("%d.%d" % sys.version_info[:2])
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-wide test-adapters test-heavy test-all lint format types grammar docs bench fuzz clean
+.PHONY: help demo test test-wide test-servers test-adapters test-heavy test-all lint format types grammar docs bench fuzz clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -37,7 +37,13 @@ test: $(INSTALLED) ## Tests and doctests, without the long ones
 	  --ignore vecstore/adapters $(or $(ARGS),vecstore tests)
 
 test-wide: $(INSTALLED) ## Every suite whole, on every engine, metric and option
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope -m wide $(or $(ARGS),tests)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope -m "wide and not servers" $(or $(ARGS),tests)
+
+# WITHIN=20: what is not built after so many minutes is skipped, and what was compiled is kept.
+test-servers: $(INSTALLED) ## What needs a real server; builds it with Go the first time
+	@$(BIN)/python -m tests.engines.weaviate_server $(if $(WITHIN),--within $(WITHIN)) || \
+	  { echo "make test-servers: no Weaviate, so its tests are skipped"; exit 0; } && \
+	$(BIN)/python -m pytest -m servers $(or $(ARGS),tests)
 
 test-adapters: $(ADAPTERS)/.installed ## The adapters and importers, beside the frameworks themselves
 	HAYSTACK_TELEMETRY_ENABLED=false $(ADAPTERS)/bin/python -m pytest -m "not heavy" --doctest-modules \

@@ -46,7 +46,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if _is_repetition(item):
             item.add_marker("wide")
-        if item.get_closest_marker("wide") is not None:
+        if item.get_closest_marker("wide") or item.get_closest_marker("servers"):
             item.add_marker("heavy")
 
 

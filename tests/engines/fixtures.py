@@ -11,7 +11,8 @@ Each engine gives way to a server that an environment variable names:
 | Milvus     | milvus-lite                                  | ``VECSTORE_MILVUS_URI``                 |
 | SQLite     | the standard library's                       |                                         |
 | Pinecone   | interpreter of the documented rules          | ``VECSTORE_PINECONE_HOST``, ``…_API_KEY`` |
-| Weaviate   | interpreter of the documented rules          | ``VECSTORE_WEAVIATE_URL``, ``…_API_KEY``  |
+| Weaviate   | interpreter of the documented rules, and in  | ``VECSTORE_WEAVIATE_URL``,                |
+|            | ``make test-servers`` a server of our build  | ``…_GRPC_PORT``, ``…_API_KEY``            |
 
 The store on Pinecone has switches of its own: see ``tests/dialects/pinecone/place.py``.
 
@@ -31,8 +32,24 @@ from tests.engines.postgres import PostgresRows
 from tests.engines.qdrant import QdrantEdgeRows, QdrantLocalRows, QdrantServerRows
 from tests.engines.rows import Rows
 from tests.engines.sqlite import SqliteRows
+from tests.engines.weaviate_server import (
+    FORMER_VERSION,
+    VERSION,
+    Address,
+    built_server,
+    named_server,
+    running_weaviate,
+)
 
-__all__ = ["milvus_rows", "milvus_uri", "postgres_rows", "qdrant_rows", "sqlite_rows"]
+__all__ = [
+    "former_weaviate_address",
+    "milvus_rows",
+    "milvus_uri",
+    "postgres_rows",
+    "qdrant_rows",
+    "sqlite_rows",
+    "weaviate_address",
+]
 
 _QDRANTS = ["local", "edge", *(["server"] if "VECSTORE_QDRANT_URL" in os.environ else [])]
 
@@ -79,3 +96,28 @@ def sqlite_rows() -> Iterator[SqliteRows]:
     """SQLite in memory."""
     with SqliteRows() as rows:
         yield rows
+
+
+@pytest.fixture(scope="session")
+def weaviate_address() -> Iterator[Address]:
+    """A Weaviate server: the one that the environment names, or one of our build."""
+    if (named := named_server()) is not None:
+        yield named
+        return
+    yield from _built_weaviate(VERSION)
+
+
+@pytest.fixture(scope="session")
+def former_weaviate_address() -> Iterator[Address]:
+    """A server of the version before."""
+    yield from _built_weaviate(FORMER_VERSION)
+
+
+def _built_weaviate(version: str) -> Iterator[Address]:
+    if built_server(version) is None:
+        pytest.skip(
+            f"Weaviate {version} is not built here: "
+            f"python -m tests.engines.weaviate_server --version {version}"
+        )
+    with running_weaviate(version) as server:
+        yield server.address

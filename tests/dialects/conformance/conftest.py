@@ -5,7 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.dialects.conformance.conformance import Conformance
+from tests.engines.fixtures import former_weaviate_address as former_weaviate_address
 from tests.engines.fixtures import milvus_uri as milvus_uri
+from tests.engines.fixtures import weaviate_address as weaviate_address
 
 
 @pytest.fixture(scope="class", autouse=True)

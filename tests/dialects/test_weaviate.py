@@ -108,6 +108,15 @@ PLAIN_SPEC: list[tuple[Expression, Any]] = [
     (F.i >= 2.5, condition("i", "GreaterThan", valueInt=2)),
     (F.i < -2.5, condition("i", "LessThan", valueInt=-2)),
     (F.i <= -2.5, condition("i", "LessThan", valueInt=-2)),
+    (F.n == 0, joined("Or", condition("n", "Equal", valueNumber=0.0), condition("n", "Equal", valueNumber=-0.0))),
+    (F.n != 0, joined("And", condition("n", "NotEqual", valueNumber=0.0), condition("n", "NotEqual", valueNumber=-0.0))),
+    (F.nn == 0, condition("nn", "ContainsAny", valueNumberArray=[0.0, -0.0])),
+    (F.n > -1, joined("Or", condition("n", "GreaterThan", valueNumber=-1.0), condition("n", "Equal", valueNumber=-0.0))),
+    (F.n >= 0, joined("Or", condition("n", "GreaterThanEqual", valueNumber=0.0), condition("n", "Equal", valueNumber=-0.0))),
+    (F.n > 0, condition("n", "GreaterThan", valueNumber=0.0)),
+    (F.n < 0, joined("And", condition("n", "LessThan", valueNumber=0.0), condition("n", "NotEqual", valueNumber=-0.0))),
+    (F.n <= -1, joined("And", condition("n", "LessThanEqual", valueNumber=-1.0), condition("n", "NotEqual", valueNumber=-0.0))),
+    (F.n <= 0, condition("n", "LessThanEqual", valueNumber=0.0)),
     (F.n <= 2, condition("n", "LessThanEqual", valueNumber=2.0)),
     (F.s < "b", condition("s", "LessThan", valueText="b")),
     # What a type makes impossible.
@@ -246,6 +255,32 @@ def test_plain_layout_selects_what_the_rules_say(data_type: str) -> None:
             rules.insert(name, metadata)
         kinds = dict.fromkeys(names, KINDS[data_type])
         assert answered(plain(**kinds), rows, selecting(rules)) > 500
+
+
+def test_a_zero_with_a_sign_is_zero_though_the_index_puts_it_before_all_numbers() -> None:
+    rules = rules_for({"n": "number", "nn": "number[]"})
+    for name, value in {"minus": -0.0, "zero": 0.0, "below": -1.0, "above": 1.0}.items():
+        rules.insert(name, {"n": value, "nn": [value, 5.0]})
+    rules.insert("absent", {})
+    select = selecting(rules)
+    for filter, expected in [
+        (F.n == 0, {"minus", "zero"}),
+        (F.n == -0.0, {"minus", "zero"}),
+        (F.n != 0, {"below", "above"}),
+        (F.n.in_([0, 1]), {"minus", "zero", "above"}),
+        (F.nn == 0, {"minus", "zero"}),
+        (F.n > -1, {"minus", "zero", "above"}),
+        (F.n >= 0, {"minus", "zero", "above"}),
+        (F.n > 0, {"above"}),
+        (F.n < 0, {"below"}),
+        (F.n <= 0, {"minus", "zero", "below"}),
+        (F.n <= -1, {"below"}),
+        (F.n < 1, {"minus", "zero", "below"}),
+        ((F.n < 0) | (F.n == 1), {"below", "above"}),
+    ]:
+        typed = filter.to_text()
+        found = select(plain(n=float, nn=list[float]).compile(filter))
+        assert found - ({"absent"} if "!=" in typed else set()) == expected, typed
 
 
 @pytest.mark.parametrize("dialect", [ORDERED, TYPED], ids=["exact", "plain"])

@@ -185,7 +185,8 @@ class WeaviateRules:
                     if token or self.empty_text_is_a_term:
                         yield token.encode()
             elif prop.base == "int" and self.ints_pass_through_doubles:
-                yield int(float(one))
+                rounded = int(float(one))
+                yield rounded if rounded in _INT64 else -(2**63)
             else:
                 yield one
 
@@ -388,7 +389,9 @@ def _typed(kind: str, value: Any, at: str) -> Any:
             number = math.inf
         if not math.isfinite(number):
             raise WeaviateRejected(f"{at}: no 64-bit float holds {value!r}")
-        return number
+        # The index compares bytes, and those of -0.0 come before the bytes of any other number.
+        # (Seen on servers of 1.37.)
+        return -math.inf if number == 0 and math.copysign(1, number) < 0 else number
     if kind == "date" and isinstance(value, str):
         try:
             return nanoseconds(value)

@@ -108,7 +108,8 @@ class Plain(Declared, InWeaviate):
 
     def __init_subclass__(cls, **options: Any) -> None:
         cls.dialect = Weaviate(layout="plain", schema=cls.schema)
-        cls.domain = Domain(nested=False, integers=(-(2**63), 2**63 - 1), accepts=cls.holds)
+        # Larger ones round to 2**63 as the server indexes them, and that is a negative number there.
+        cls.domain = Domain(nested=False, integers=(-(2**63), 2**63 - 513), accepts=cls.holds)
         super().__init_subclass__(**options)
 
     @classmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from vecstore.dialects.base import Dialect, check_choice
 from vecstore.dialects.declared import (
@@ -75,7 +75,8 @@ class Weaviate(Dialect[Operand]):
             ``int`` is a property of type ``int``, a ``float`` or ``Decimal`` one of ``number``, a
             ``bool`` one of ``boolean``, all else one of ``text``, and a list one of ``text[]`` and
             so on. Who declares a text there vouches for what Weaviate cannot see: the tokenization
-            is ``field``, no text is empty or starts or ends with white space. Null tests need a
+            is ``field``, no text is empty or starts or ends with white space, and no ``int`` is
+            above 2**63 - 513, which the index would round up to a negative one. Null tests need a
             collection with ``indexNullState`` and objects that are not older than the property.
 
     Raises:
@@ -171,7 +172,14 @@ class Weaviate(Dialect[Operand]):
             below = math.floor(float(literal))
             above = atom.op in (Op.GT, Op.GTE)
             operator, literal = ("GreaterThan", below) if above else ("LessThan", below + 1)
-        return Condition(path[0], operator, declared.base, declared.stored(literal))
+        bound = declared.stored(literal)
+        condition = Condition(path[0], operator, declared.base, bound)
+        if declared.base != "number" or _agrees_on_zero(operator, bound):
+            return condition
+        if operator in ("GreaterThan", "GreaterThanEqual"):
+            zero = Condition(path[0], "Equal", "number", -0.0)
+            return Compound("Or", (condition, zero))
+        return Compound("And", (condition, Condition(path[0], "NotEqual", "number", -0.0)))
 
     def member(self, atom: Expression) -> Operand:
         path, operator, declared = atom.key.path, _OPERATORS[atom.op], self._property(atom)
@@ -181,6 +189,8 @@ class Weaviate(Dialect[Operand]):
             items = tuple([value_token(path, item) for item in items])
         stored = [declared.stored(item) for item in items if declared.holds(item)]
         values = tuple({literal_key(value): value for value in stored}.values())
+        if declared.base == "number" and 0.0 in values:
+            values += (-0.0,)  # another value to the index
         if operator == "Equal" and len(values) > 1:
             if declared.several or declared.base == "text":
                 return Condition(name, "ContainsAny", declared.base, values)
@@ -210,6 +220,13 @@ class Weaviate(Dialect[Operand]):
     def _property(self, atom: Expression) -> PropertyType | None:
         """The declared type of the property; None in the exact layout, and when it has none."""
         return self._types.get(atom.key.path[0]) if len(atom.key.path) == 1 else None
+
+
+def _agrees_on_zero(operator: str, bound: Any) -> bool:
+    """Whether an ordering means for -0.0, which the index puts before all numbers, what 0 means."""
+    if operator in ("GreaterThan", "LessThanEqual"):
+        return bool(bound >= 0)
+    return bool(bound > 0)
 
 
 def _joined(operator: Joint, parts: list[Operand]) -> Compound:

@@ -208,6 +208,22 @@ def test_of_what_is_left_by_a_filter_that_is_answered_in_part() -> None:
         store.search(vector=query, top_k=6, **options)
 
 
+@pytest.mark.parametrize("make", [SimpleVectorStore, MinimalStore], ids=["memory", "minimal"])
+@pytest.mark.parametrize("chosen", ["ids", "exclude_ids"])
+def test_among_some_ids_no_more_are_chosen_from_than_asked_for(make: Any, chosen: str) -> None:
+    vectors = random_vectors(30, 5)
+    with make() as store:
+        store.add([Document("", id=id, embedding=vector) for id, vector in vectors.items()])
+        some = {chosen: sorted(vectors)[::3]}
+        query = vectors[min(vectors)]
+        plain = ids(store.search(vector=query, top_k=3, **some))
+        # Of three candidates all three are chosen, in whatever order.
+        varied = store.search(vector=query, top_k=3, diversity=0.9, fetch_k=3, **some)
+        assert sorted(ids(varied)) == sorted(plain)
+        [many] = store.search_many(vectors=[query], top_k=3, diversity=0.9, fetch_k=3, **some)
+        assert ids(many) == ids(varied)
+
+
 def test_by_default_no_more_than_the_engine_returns() -> None:
     store = MinimalStore(capabilities=StoreCapabilities(max_top_k=15))
     store.add([Document(id, {}, id, vector) for id, vector in random_vectors(30, 5).items()])

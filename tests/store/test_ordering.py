@@ -7,6 +7,8 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
+import pytest
+
 from vecstore import Document, Selection, SimpleVectorStore, VectorStore
 from vecstore.authoring import Position
 from vecstore.store.ordering import (
@@ -134,3 +136,24 @@ def test_a_cursor_is_a_place_and_says_of_which_order() -> None:
     # An int and a float of one value are one place, and so are the two zeros.
     zero = read_cursor(write_cursor(replace(position, value=-0.0), order), order)
     assert str(zero.value) == "0.0"
+
+
+@pytest.mark.parametrize(
+    ("order_by", "meant", "key"),
+    [
+        ("n desc", "-n", '"n desc"'),
+        ("author.name DESC", "-author.name", '"author.name DESC"'),
+        ("n ASC", "n", '"n ASC"'),
+        ("+n", "n", '"+n"'),
+        ("--n", "n", '"-n"'),
+    ],
+)
+def test_a_direction_as_others_write_it_is_no_key(order_by: str, meant: str, key: str) -> None:
+    store = filled(5)
+    with pytest.raises(ValueError, match="for the largest first") as caught:
+        store.get(order_by=order_by)
+    assert f"order_by={meant!r}" in str(caught.value)
+    assert repr(key) in str(caught.value)
+    # Who has such a key quotes it, and a cursor says so too.
+    page = store.get(order_by=key, limit=1)
+    assert [one.id for one in store.get(order_by=key, limit=1, after=page.next)] == ["d01"]

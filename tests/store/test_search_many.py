@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from vecstore import (
     SearchRequest,
     SimpleVectorStore,
 )
+from vecstore.store.arguments import read_ids
 from vecstore.store.operations import QUERIES_AT_ONCE
 
 
@@ -89,6 +91,26 @@ def test_each_request_carries_everything() -> None:
     assert found[2][0].embedding is not None
     with pytest.raises(TypeError, match="carries everything"):
         store.search_many([SearchRequest("aaa")], top_k=3)
+
+
+def test_ids_are_read_once_for_all_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def counted(ids: Any, method: str) -> Any:
+        read.append(method)
+        return read_ids(ids, method)
+
+    monkeypatch.setattr("vecstore.store.arguments.read_ids", counted)
+    store = filled(embedder=letters)
+    found = store.search_many(vectors=[[1, 9]] * 50, ids=["aaa", "ab"], exclude_ids=["aaa"])
+    assert [[one.id for one in hits] for hits in found] == [["ab"]] * 50
+    assert read == ["ids", "exclude_ids"]
+    request = SearchRequest(vector=[1, 9], ids=["ab", "ab"])
+    hash(request)
+    again = pickle.loads(pickle.dumps(request))
+    assert again == request
+    assert again.ids == ("ab",)
+    assert "hash" not in vars(again.ids)  # texts have other hashes in another process
 
 
 @pytest.mark.parametrize(

@@ -329,11 +329,26 @@ def read_chosen(name: str, ids: Iterable[str]) -> tuple[str, ...]:
     Raises:
         TypeError: For a single text, and for anything in the list that is no text.
     """
+    if type(ids) is ChosenIds:
+        return ids
     if isinstance(ids, str):
         raise TypeError(f"{name} is a list of ids: search(..., {name}=[{_cut(ids)}])")
     if isinstance(ids, Expression | Group):
         raise TypeError(f"{name} is a list of ids; a filter goes to search(..., filter=...)")
-    return tuple(dict.fromkeys(read_ids(ids, name) or ()))
+    return ChosenIds(dict.fromkeys(read_ids(ids, name) or ()))
+
+
+class ChosenIds(tuple[str, ...]):
+    """Ids that have been read: the many requests of a call share them, and hash them once."""
+
+    def __hash__(self) -> int:
+        known: int | None = self.__dict__.get("hash")
+        if known is None:
+            known = self.__dict__["hash"] = super().__hash__()
+        return known
+
+    def __reduce__(self) -> tuple[type[ChosenIds], tuple[tuple[str, ...]]]:
+        return ChosenIds, (tuple(self),)  # another process has other hashes
 
 
 MAX_COUNT = 2**31 - 1

@@ -233,7 +233,7 @@ class SearchCall(Call[list[Document]]):
                 thresholds=[request.threshold],
                 include_embedding=with_vectors,
             )
-        best = ranked(found, store.metric, request.threshold)
+        best = ranked(found, store.metric, request.threshold)[:wanted]
         return page_of(request, best, probe, store.metric)
 
     def checked(self, store: VectorStore) -> int:
@@ -334,13 +334,14 @@ class SearchManyCall(Call[list[list[Document]]]):
             wanted = SearchCall(request=request).checked(store)
             evaluation = _evaluation(request)
             with_vectors = request.include_embedding or compares_vectors(request)
-            choice = request.choice
-            kind = (request.filter, wanted, with_vectors, evaluation, choice)
-            if request.top_k and choice[0] != ():
+            given = (request.ids, request.exclude_ids)
+            kind = (request.filter, wanted, with_vectors, evaluation, given)
+            if request.top_k:
                 alike.setdefault(kind, []).append(place)
-        for (asked, wanted, include_embedding, evaluation, choice), places in alike.items():
+        for (asked, wanted, include_embedding, evaluation, _), places in alike.items():
+            choice = self.requests[places[0]].choice
             matches, filter = store._compiled(self.operation, asked, self.within, evaluation)
-            if not matches:
+            if not matches or choice[0] == ():
                 continue
             for start in range(0, len(places), QUERIES_AT_ONCE):
                 check_stop()
@@ -358,7 +359,7 @@ class SearchManyCall(Call[list[list[Document]]]):
                 )
                 for place, probe, documents in zip(part, probes, found, strict=True):
                     request = self.requests[place]
-                    best = ranked(documents, store.metric, request.threshold)
+                    best = ranked(documents, store.metric, request.threshold)[:wanted]
                     results[place] = page_of(request, best, probe, store.metric)
         return results
 

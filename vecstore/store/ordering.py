@@ -220,9 +220,26 @@ def read_order(order_by: Any) -> Order:
         )
     descending = order_by.startswith("-")
     key = order_by[1:] if descending else order_by
+    _check_direction(order_by, key)
     if key == _ID:
         return Order(None, descending)
     return Order(read_key_path(key, "order_by"), descending)
+
+
+def _check_direction(order_by: str, key: str) -> None:
+    """Refuse a direction as SQL and others write it, which would be a key that nothing has."""
+    name, _, direction = key.strip().rpartition(" ")
+    name = name.strip()
+    if name and direction.lower() in ("asc", "desc") and not name.startswith(('"', "'")):
+        meant = f"-{name}" if direction.lower() == "desc" else name
+    elif key[:1] in ("+", "-") and key[1:].strip():
+        meant = key[1:]
+    else:
+        return
+    raise ValueError(
+        f"order_by is a key, with a - before it for the largest first: order_by={shown(meant)}, "
+        f"not {shown(order_by)}; a key that is called so is quoted: {shown(key_text((key,)))}"
+    )
 
 
 def order_text(order: Order) -> str:

@@ -15,10 +15,12 @@ from tests.engines.rows import EngineRefused
 from tests.engines.weaviate import Property, WeaviateRows, WeaviateServerRows
 from tests.engines.weaviate_server import (
     CannotBuild,
+    PortTaken,
     WeaviateServer,
     build_server,
     built_server,
     running_weaviate,
+    started,
     version_of,
 )
 
@@ -162,6 +164,20 @@ def test_a_server_that_does_not_start_tells_its_log(tmp_path: Path) -> None:
     server = WeaviateServer(program, tmp_path / "data")
     with pytest.raises(RuntimeError, match="no room left"):
         server.start()
+
+
+def test_a_server_whose_port_is_taken_is_started_on_others(tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    asked = tmp_path / "asked"
+    program.write_text(
+        f'#!/bin/sh\necho "$GRPC_PORT" >> {asked}\necho bind: address already in use\nexit 1\n'
+    )
+    program.chmod(0o700)
+    with pytest.raises(PortTaken, match="already in use"):
+        started(WeaviateServer(program, tmp_path / "data"))
+    ports = asked.read_text().split()
+    assert len(set(ports)) == len(ports) == 5
+    assert all(10_000 < int(port) < 30_000 for port in ports)
 
 
 def test_a_server_ends_with_the_process_that_started_it(tmp_path: Path) -> None:

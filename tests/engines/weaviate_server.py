@@ -15,6 +15,7 @@ import argparse
 import fcntl
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -41,8 +42,14 @@ FORMER_VERSION = "v1.36.0"
 _PACKAGE = "github.com/weaviate/weaviate/cmd/weaviate-server"
 _GRPC_PORT = 50_051
 _PORTS = 6
+_PORT_RANGE = (10_000, 30_000)
+_STARTS = 4
 _SECONDS_TO_START = 120.0
 _SECONDS_TO_STOP = 30.0
+
+
+class PortTaken(RuntimeError):
+    """Somebody listens where the server was to; the message is what it wrote."""
 
 
 class CannotBuild(Exception):
@@ -204,8 +211,18 @@ class WeaviateServer:
             f"http://127.0.0.1:{self._first_port}", self._first_port + 1, token_hex(16)
         )
 
+    def elsewhere(self) -> WeaviateServer:
+        """One like it in a new folder beside, on other ports."""
+        folder = self._folder.with_name(f"{self._folder.name}-{token_hex(4)}")
+        return WeaviateServer(self._program, folder, **self._settings)
+
     def start(self) -> None:
-        """Start it, and wait until it answers."""
+        """Start it, and wait until it answers.
+
+        Raises:
+            PortTaken: If somebody listens on one of its ports.
+            RuntimeError: If it does not start for another reason.
+        """
         assert self._process is None
         self._folder.mkdir(parents=True, exist_ok=True)
         log = self._folder / "log"
@@ -265,8 +282,10 @@ class WeaviateServer:
                 return
             time.sleep(0.05)
         self.kill()
-        told = log.read_text(errors="replace").splitlines()[-20:]
-        raise RuntimeError("Weaviate did not start:\n" + "\n".join(told))
+        told = "\n".join(log.read_text(errors="replace").splitlines()[-20:])
+        if "address already in use" in told:
+            raise PortTaken(told)
+        raise RuntimeError(f"Weaviate did not start:\n{told}")
 
     def stop(self) -> None:
         """Let it write what it has, and end."""
@@ -292,14 +311,23 @@ class WeaviateServer:
 def _free_ports(count: int) -> int:
     """The first of so many neighbouring ports that nobody listens on.
 
-    The server takes the port of one of its services to be the one after another's.
+    The server takes the port of one of its services to be the one after another's. They lie below
+    those that systems give to connections, which come and go while the server starts.
     """
     while True:
-        with closing(socket.socket()) as probe:
-            probe.bind(("127.0.0.1", 0))
-            first = int(probe.getsockname()[1])
-        if first + count < 65_536 and not any(_listens(first + one) for one in range(count)):
+        first = random.SystemRandom().randrange(*_PORT_RANGE)
+        if all(_is_free(first + one) for one in range(count)):
             return first
+
+
+def _is_free(port: int) -> bool:
+    with closing(socket.socket()) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("", port))
+        except OSError:
+            return False
+        return True
 
 
 def _listens(port: int) -> bool:
@@ -324,12 +352,25 @@ def running_weaviate(version: str = VERSION, **settings: str) -> Iterator[Weavia
     """
     program = build_server(version)
     with tempfile.TemporaryDirectory(prefix="vecstore-weaviate-") as folder:
-        server = WeaviateServer(program, Path(folder), **settings)
+        server = WeaviateServer(program, Path(folder, "first"), **settings)
         try:
-            server.start()
+            server = started(server)
             yield server
         finally:
             server.kill()
+
+
+def started(server: WeaviateServer) -> WeaviateServer:
+    """The server, started; on other ports where somebody took one of them in between."""
+    for _ in range(_STARTS):
+        try:
+            server.start()
+        except PortTaken:
+            server = server.elsewhere()
+        else:
+            return server
+    server.start()
+    return server
 
 
 def version_of(address: Address) -> str:

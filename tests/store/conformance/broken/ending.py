@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from tests.store.conformance.broken.registry import caught_by
@@ -20,6 +21,7 @@ class ClosesUnderOthers(SimpleVectorStore):
 class LosesItsTable(SimpleVectorStore):
     def close(self) -> None:
         self._table = None  # type: ignore[assignment]
+        time.sleep(0.2)  # in which somebody asks, however busy the machine is
         self._closed = True
 
 

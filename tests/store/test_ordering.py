@@ -157,3 +157,14 @@ def test_a_direction_as_others_write_it_is_no_key(order_by: str, meant: str, key
     # Who has such a key quotes it, and a cursor says so too.
     page = store.get(order_by=key, limit=1)
     assert [one.id for one in store.get(order_by=key, limit=1, after=page.next)] == ["d01"]
+
+
+@pytest.mark.parametrize(
+    ("order_by", "right"), [("a.b-c", '"a.b-c"'), ("-k0.5", '-"k0.5"'), ("a.b.", '"a.b."')]
+)
+def test_what_is_no_key_is_told_with_a_form_that_order_by_takes(order_by: str, right: str) -> None:
+    store = filled(2)
+    with pytest.raises(ValueError, match="is no key as a filter writes it") as caught:
+        store.get(order_by=order_by)
+    assert str(caught.value).endswith(f"order_by={right!r}")
+    assert len(store.get(order_by=right)) == 2

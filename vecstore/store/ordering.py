@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 from vecstore.cancelling import check_stop
 from vecstore.document import Document, checked_id
 from vecstore.errors import DocumentError
+from vecstore.filter.keys import read_key
 from vecstore.filter.text import key_text
 from vecstore.filter.tree import Expression, FilterInput
 from vecstore.filter.values import Scalar, UnusableValue, shown, to_scalar
@@ -223,7 +224,20 @@ def read_order(order_by: Any) -> Order:
     _check_direction(order_by, key)
     if key == _ID:
         return Order(None, descending)
-    return Order(read_key_path(key, "order_by"), descending)
+    try:
+        path = read_key(key)
+    except UnusableValue:
+        # Its error names the form as a list as well, which order_by does not take.
+        path = None
+    if path is None:
+        [name] = read_key_path([key], "order_by")
+        quoted = key_text((name,)) if not descending else f"-{key_text((name,))}"
+        raise ValueError(
+            f"order_by: {shown(key)} is no key as a filter writes it: names are joined by dots, "
+            "and beside a dot one that is reserved or no identifier is quoted; for this as one "
+            f"name write order_by={shown(quoted)}"
+        )
+    return Order(path, descending)
 
 
 def _check_direction(order_by: str, key: str) -> None:

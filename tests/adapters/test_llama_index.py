@@ -196,6 +196,9 @@ def test_ids_of_nodes_and_documents(adapter: VecstoreVectorStore, theirs: Theirs
     assert ids(adapter, node_ids=[]) == [C, A, B]  # what retrievers pass for "all"
     assert ids(adapter, doc_ids=["of-aaaa", "of-bbbb"], node_ids=[B, C]) == [B]
     assert ids(adapter, rank, doc_ids=["of-aaaa", "of-bbbb"]) == [B]
+    both = VectorStoreQuery([1.0, 1.0], similarity_top_k=3, node_ids=[A, C])
+    assert adapter.query(both, ids=[C, B]).ids == [C]
+    assert adapter.query(both, ids=[]).ids == []
     asked = VectorStoreQuery([1.0, 1.0], similarity_top_k=1, node_ids=[A, C])
     assert adapter.query(asked).ids == [C]
     assert adapter.query(asked).similarities == pytest.approx([1.0])

@@ -14,7 +14,7 @@ from vecstore.filter.builder import F
 from vecstore.filter.tree import Expression, FilterInput, Group
 from vecstore.installing import install_line
 from vecstore.interop import from_llama_index
-from vecstore.store.arguments import read_filter
+from vecstore.store.arguments import read_chosen, read_filter
 from vecstore.store.base import VectorStore as Store
 
 try:
@@ -230,6 +230,9 @@ class _Asked:
         }
         if query.node_ids:
             self.options["ids"] = query.node_ids
+            if options.get("ids") is not None:  # each narrows what the other leaves
+                also = frozenset(read_chosen("ids", options["ids"]))
+                self.options["ids"] = [one for one in query.node_ids if one in also]
         if mode is VectorStoreQueryMode.MMR:
             likeness = self.options.pop("mmr_threshold", query.mmr_threshold)
             factor = self.options.pop("mmr_prefetch_factor", None)

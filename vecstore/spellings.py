@@ -131,6 +131,10 @@ _DIVERSITY = {
     **_names("mmr diversify diverse", "diversity=0.5, from 0 to 1"),
     **_names("prefetch_k mmr_prefetch_k candidates", "fetch_k={value}, with diversity=..."),
 }
+_AMONG = {
+    **_names("doc_ids document_ids node_ids id_in", "ids=[...], among which to look"),
+    **_names("excluded_ids not_ids without_ids ignore_ids", "exclude_ids=[...]"),
+}
 _SCOPE = _names("namespace tenant partition partition_names", "scoped(F.tenant == {value}) first")
 _ONE_ID = _names("id doc_id document_id uuid", "[{value}], a list of ids, as the first argument")
 
@@ -149,6 +153,7 @@ KEYWORDS: Final[dict[str, dict[str, str]]] = {
         **_names("text texts query_text query_texts q", "search({value}), the text first"),
         **_names("skip start", "offset={value}"),
         **_DIVERSITY,
+        **_AMONG,
         **_VECTORS,
         **_names(
             "with_payload include_metadata output_fields",
@@ -167,6 +172,7 @@ KEYWORDS: Final[dict[str, dict[str, str]]] = {
         **_names("texts text query query_texts", "search_many([...]), the texts first"),
         **_names("skip start", "offset={value}"),
         **_DIVERSITY,
+        **_AMONG,
         **_VECTORS,
         **_SCOPE,
     },

@@ -159,6 +159,23 @@ def test_a_direction_as_others_write_it_is_no_key(order_by: str, meant: str, key
     assert [one.id for one in store.get(order_by=key, limit=1, after=page.next)] == ["d01"]
 
 
+def test_a_key_deeper_than_any_metadata_is_refused() -> None:
+    """Tens of thousands of names would take an engine past the end of its stack."""
+    store = filled(2)
+    deep = ".".join(["a"] * 65)
+    calls: list[Callable[[str], object]] = [
+        lambda key: store.get(order_by=key),
+        lambda key: store.get(order_by=f"-{key}"),
+        store.distinct,
+        store.minmax,
+        lambda key: store.distinct(key.split(".")),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match=r"the key has 65 names, .* at most 64 levels"):
+            call(deep)
+        call(deep.removesuffix(".a"))
+
+
 @pytest.mark.parametrize(
     ("order_by", "right"), [("a.b-c", '"a.b-c"'), ("-k0.5", '-"k0.5"'), ("a.b.", '"a.b."')]
 )

@@ -38,6 +38,8 @@ KEYWORD_CASES: list[tuple[Callable[[Any], Any], str]] = [
     (lambda s: s.search("a", filters=object()), "filter=\"country == 'BG' AND year >= 2020\""),
     (lambda s: s.search("a", score_threshold=0.5), "write threshold=0.5"),
     (lambda s: s.search(query_vector=[1, 2]), "write vector=[...]"),
+    (lambda s: s.search("a", doc_ids=["b"]), "write ids=[...]"),
+    (lambda s: s.search_many(["a"], excluded_ids=["b"]), "write exclude_ids=[...]"),
     (lambda s: s.search("a", treshold=1), "did you mean threshold=?"),
     (lambda s: s.search("a", zzz=1), "argument 'zzz'"),
     (lambda s: s.add([], metadatas=[{}]), "write Document(text, metadata) for each"),

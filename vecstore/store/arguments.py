@@ -12,7 +12,7 @@ from vecstore.document import is_possible_id
 from vecstore.filter.builder import Field
 from vecstore.filter.keys import read_key
 from vecstore.filter.tree import Expression, FilterInput, Group, Key, unwrap
-from vecstore.filter.values import UnusableValue
+from vecstore.filter.values import MAX_METADATA_DEPTH, UnusableValue
 from vecstore.spellings import in_the_language
 
 if TYPE_CHECKING:
@@ -314,13 +314,27 @@ def read_key_path(key: KeyInput, method: str) -> tuple[str, ...]:
     if isinstance(key, Field):
         key = key._key
     if isinstance(key, Key):
-        return key.path
+        return within_depth(key.path, method)
     if not isinstance(key, str | list | tuple):
         raise TypeError(f"{method} takes a key, such as {method}('year'), not {_a(key)}")
     try:
-        return read_key(key)
+        return within_depth(read_key(key), method)
     except UnusableValue as fault:
         raise ValueError(f"{method}: {fault.reason}; {fault.remedy}") from None
+
+
+def within_depth(path: tuple[str, ...], method: str) -> tuple[str, ...]:
+    """A path that metadata can have; of thousands of names, an engine may run out of stack.
+
+    Raises:
+        ValueError: If it is deeper than any metadata.
+    """
+    if len(path) > MAX_METADATA_DEPTH:
+        raise ValueError(
+            f"{method}: the key has {len(path):,} names, and metadata is nested at most "
+            f"{MAX_METADATA_DEPTH} levels deep, so that no document has it"
+        )
+    return path
 
 
 def read_chosen(name: str, ids: Iterable[str]) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ from vecstore.store.arguments import (
     read_filter,
     read_flag,
     read_key_path,
+    within_depth,
 )
 from vecstore.store.backend import Order, Position, Selection, value_at
 from vecstore.store.operations import Call
@@ -237,7 +238,7 @@ def read_order(order_by: Any) -> Order:
             "and beside a dot one that is reserved or no identifier is quoted; for this as one "
             f"name write order_by={shown(quoted)}"
         )
-    return Order(path, descending)
+    return Order(within_depth(path, "order_by"), descending)
 
 
 def _check_direction(order_by: str, key: str) -> None:

@@ -224,7 +224,7 @@ class VecstoreDocumentStore:
     def _values(self, fields: list[str], filters: Any = None) -> dict[str, dict[Any, Any]]:
         """The values of each field, whole lists among them, by what they are sorted by."""
         found: dict[str, dict[Any, Any]] = {one.removeprefix("meta."): {} for one in fields}
-        for one in self.store.scan(our_filter(filters)):
+        for one in self.store.scan(our_filter(filters), text=False):
             for name, values in found.items():
                 value = value_at(one.metadata, tuple(name.split(".")))
                 if value is not None:

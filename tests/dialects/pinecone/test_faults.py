@@ -58,7 +58,7 @@ OPERATIONS: dict[str, tuple[str, Callable[[PineconeStore], Any], Any]] = {
     "update": ("/vectors/upsert", lambda store: store.update_metadata(["d00001"], set={"m": 1}), 1),
     "delete": ("/vectors/delete", lambda store: store.delete(["d00000", "none"]), 1),
     "delete by filter": ("/vectors/delete", lambda store: store.delete(filter="n > 2"), 2),
-    "clear": ("/vectors/delete", lambda store: store.clear(), None),
+    "clear": ("/vectors/delete", lambda store: store.clear(), 5),
 }
 
 

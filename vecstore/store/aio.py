@@ -19,7 +19,7 @@ from vecstore.document import Document
 from vecstore.filter.tree import FilterInput
 from vecstore.spellings import NoOptions, unknown_keyword, unknown_method
 from vecstore.store.added import Added
-from vecstore.store.arguments import KeyInput, Residual, SearchRequest
+from vecstore.store.arguments import KeyInput, Residual, SearchOptions, SearchRequest
 from vecstore.store.capabilities import OnConflict, OnError
 from vecstore.store.operations import (
     AddCall,
@@ -126,23 +126,20 @@ class AsyncVectorStore:
         """See :meth:`VectorStore.search`."""
         if unknown:
             raise unknown_keyword("search", unknown)
-        return await self._execute(
-            SearchCall.read(
-                query,
-                vector,
-                top_k,
-                threshold,
-                filter,
-                include_embedding,
-                offset,
-                residual,
-                residual_limit,
-                diversity,
-                fetch_k,
-                ids,
-                exclude_ids,
-            )
+        options = SearchOptions(
+            top_k,
+            threshold,
+            filter,
+            include_embedding,
+            offset,
+            residual,
+            residual_limit,
+            diversity,
+            fetch_k,
+            ids,
+            exclude_ids,
         )
+        return await self._execute(SearchCall.read(query, vector, options))
 
     async def search_many(
         self,
@@ -165,23 +162,20 @@ class AsyncVectorStore:
         """See :meth:`VectorStore.search_many`."""
         if unknown:
             raise unknown_keyword("search_many", unknown)
-        return await self._execute(
-            SearchManyCall.read(
-                queries,
-                vectors,
-                top_k,
-                threshold,
-                filter,
-                include_embedding,
-                offset,
-                residual,
-                residual_limit,
-                diversity,
-                fetch_k,
-                ids,
-                exclude_ids,
-            )
+        options = SearchOptions(
+            top_k,
+            threshold,
+            filter,
+            include_embedding,
+            offset,
+            residual,
+            residual_limit,
+            diversity,
+            fetch_k,
+            ids,
+            exclude_ids,
         )
+        return await self._execute(SearchManyCall.read(queries, vectors, options))
 
     async def embed_query(self, text: str) -> Vector:
         """See :meth:`VectorStore.embed_query`."""

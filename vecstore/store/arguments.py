@@ -47,6 +47,34 @@ CANDIDATES_EACH: Final = 5
 """Of how many for each document of ``top_k``."""
 
 
+class SearchOptions(NamedTuple):
+    """What a caller says of a search besides what is looked for: fields of :class:`SearchRequest`.
+
+    As they were given: a request reads and checks them.
+    """
+
+    top_k: int = 4
+    threshold: float | None = None
+    filter: FilterInput = None
+    include_embedding: bool = False
+    offset: int = 0
+    residual: Residual | None = None
+    residual_limit: int | None = None
+    diversity: float | None = None
+    fetch_k: int | None = None
+    ids: Iterable[str] | None = None
+    exclude_ids: Iterable[str] | None = None
+
+    def read(self) -> SearchOptions:
+        """With filter and ids read, for several requests to share."""
+        ids, out = self.ids, self.exclude_ids
+        return self._replace(
+            filter=read_filter(self.filter),
+            ids=None if ids is None else read_chosen("ids", ids),
+            exclude_ids=None if out is None else read_chosen("exclude_ids", out),
+        )
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchRequest:
     """One search, checked when it is made; ``store.search(request)`` runs it.

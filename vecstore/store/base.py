@@ -52,6 +52,7 @@ from vecstore.store.arguments import (
     Evaluation,
     KeyInput,
     Residual,
+    SearchOptions,
     SearchRequest,
     read_filter,
 )
@@ -421,23 +422,20 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         """
         if unknown:
             raise unknown_keyword("search", unknown)
-        return self._execute(
-            SearchCall.read(
-                query,
-                vector,
-                top_k,
-                threshold,
-                filter,
-                include_embedding,
-                offset,
-                residual,
-                residual_limit,
-                diversity,
-                fetch_k,
-                ids,
-                exclude_ids,
-            )
+        options = SearchOptions(
+            top_k,
+            threshold,
+            filter,
+            include_embedding,
+            offset,
+            residual,
+            residual_limit,
+            diversity,
+            fetch_k,
+            ids,
+            exclude_ids,
         )
+        return self._execute(SearchCall.read(query, vector, options))
 
     def search_many(
         self,
@@ -496,23 +494,20 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         """
         if unknown:
             raise unknown_keyword("search_many", unknown)
-        return self._execute(
-            SearchManyCall.read(
-                queries,
-                vectors,
-                top_k,
-                threshold,
-                filter,
-                include_embedding,
-                offset,
-                residual,
-                residual_limit,
-                diversity,
-                fetch_k,
-                ids,
-                exclude_ids,
-            )
+        options = SearchOptions(
+            top_k,
+            threshold,
+            filter,
+            include_embedding,
+            offset,
+            residual,
+            residual_limit,
+            diversity,
+            fetch_k,
+            ids,
+            exclude_ids,
         )
+        return self._execute(SearchManyCall.read(queries, vectors, options))
 
     def embed_query(self, text: str) -> Vector:
         """The vector of a query text, as :meth:`search` gets it of the store's embedder.

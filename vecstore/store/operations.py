@@ -25,8 +25,8 @@ from vecstore.store.arguments import (
     AS_THE_STORE,
     Evaluation,
     Residual,
+    SearchOptions,
     SearchRequest,
-    read_chosen,
     read_count,
     read_evaluation,
     read_filter,
@@ -57,9 +57,6 @@ Progress = Callable[[int, int | None], object]
 _CLEAR = "to delete every document write clear()"
 QUERIES_AT_ONCE = 256
 """Queries of one ``search_many`` that are embedded, and handed to the engine, at a time."""
-
-_NOTHING_MORE = (4, None, None, False, 0, None, None, None, None, None, None)
-"""The arguments of a search besides what is looked for, as they are where nobody gives any."""
 
 _CONTENT_ITEMS, _CONTENT_LENGTH = 10, 1_000
 
@@ -162,35 +159,12 @@ class SearchCall(Call[list[Document]]):
         cls,
         query: str | SearchRequest | None,
         vector: ArrayLike | None,
-        top_k: int,
-        threshold: float | None,
-        filter: FilterInput,
-        include_embedding: bool,
-        offset: int,
-        residual: Residual | None,
-        residual_limit: int | None,
-        diversity: float | None,
-        fetch_k: int | None,
-        ids: Iterable[str] | None,
-        exclude_ids: Iterable[str] | None,
+        options: SearchOptions,
     ) -> SearchCall:
         """Check the arguments."""
-        rest = (
-            top_k,
-            threshold,
-            filter,
-            include_embedding,
-            offset,
-            residual,
-            residual_limit,
-            diversity,
-            fetch_k,
-            None if ids is None else read_chosen("ids", ids),
-            None if exclude_ids is None else read_chosen("exclude_ids", exclude_ids),
-        )
         if not isinstance(query, SearchRequest):
-            query = SearchRequest(query, vector, *rest)
-        elif vector is not None or rest != _NOTHING_MORE:
+            query = SearchRequest(query, vector, *options)
+        elif not vector is options.ids is options.exclude_ids is None or options != SearchOptions():
             raise TypeError("a SearchRequest carries everything; put the rest into it as well")
         return cls(request=query, evaluation=_evaluation(query))
 
@@ -281,17 +255,7 @@ class SearchManyCall(Call[list[list[Document]]]):
         cls,
         queries: Iterable[str | SearchRequest] | None,
         vectors: Iterable[ArrayLike] | None,
-        top_k: int,
-        threshold: float | None,
-        filter: FilterInput,
-        include_embedding: bool,
-        offset: int,
-        residual: Residual | None,
-        residual_limit: int | None,
-        diversity: float | None,
-        fetch_k: int | None,
-        ids: Iterable[str] | None,
-        exclude_ids: Iterable[str] | None,
+        options: SearchOptions,
     ) -> SearchManyCall:
         """Check the arguments."""
         if (queries is None) == (vectors is None):
@@ -303,23 +267,12 @@ class SearchManyCall(Call[list[list[Document]]]):
             given, Iterable
         ):
             raise TypeError(f"search_many takes a list, not {type(given).__name__}: [query, ...]")
-        rest = (
-            top_k,
-            threshold,
-            read_filter(filter),
-            include_embedding,
-            offset,
-            residual,
-            residual_limit,
-            diversity,
-            fetch_k,
-            None if ids is None else read_chosen("ids", ids),
-            None if exclude_ids is None else read_chosen("exclude_ids", exclude_ids),
-        )
+        # Read once for all of them: a generator gives its ids no second time.
+        options = options.read()
         if vectors is not None:
-            return cls(requests=tuple([SearchRequest(None, one, *rest) for one in vectors]))
+            return cls(requests=tuple([SearchRequest(None, one, *options) for one in vectors]))
         asked = cast("Iterable[str | SearchRequest]", given)
-        return cls(requests=tuple([SearchCall.read(one, None, *rest).request for one in asked]))
+        return cls(requests=tuple([SearchCall.read(one, None, options).request for one in asked]))
 
     @property
     def filter(self) -> Expression | None:

@@ -153,14 +153,17 @@ def scores(matrix: Matrix, probe: Vector, metric: Metric) -> list[float]:
 
 
 def scored(
-    documents: Sequence[Document], probes: Iterable[Vector], metric: Metric, include_embedding: bool
+    documents: Sequence[Document],
+    probes: Sequence[Vector] | Matrix,
+    metric: Metric,
+    include_embedding: bool,
 ) -> list[list[Document]]:
     """Documents with the scores that a search would give them, for each of several vectors.
 
     Args:
         documents: With their vectors; those without one, or with one of another length, are near
             nothing.
-        probes: The vectors.
+        probes: The vectors, all of one length.
         metric: How vectors are compared.
         include_embedding: Whether the documents keep their vectors.
 
@@ -172,21 +175,24 @@ def scored(
     """
     import numpy as np
 
-    answers: list[list[Document]] = []
-    for probe in probes:
-        held = [
-            (one, vector)
-            for one in documents
-            if (vector := one.embedding) is not None and len(vector) == len(probe)
+    size = len(probes[0])
+    held = [
+        (one, vector)
+        for one in documents
+        if (vector := one.embedding) is not None and len(vector) == size
+    ]
+    if not held:
+        return [[] for _ in probes]
+    matrix = np.stack([vector for _, vector in held])
+    return [
+        [
+            stored_document(
+                one.id, one.text, one.metadata, vector if include_embedding else None, score
+            )
+            for (one, vector), score in zip(held, scores(matrix, probe, metric), strict=True)
         ]
-        answers.append([])
-        if not held:
-            continue
-        matrix = np.stack([vector for _, vector in held])
-        for (one, vector), score in zip(held, scores(matrix, probe, metric), strict=True):
-            kept = vector if include_embedding else None
-            answers[-1].append(stored_document(one.id, one.text, one.metadata, kept, score))
-    return answers
+        for probe in probes
+    ]
 
 
 TIE_LIMIT = 10_000

@@ -34,6 +34,14 @@ def test_infer_says_what_it_saw(run: Run, documents: str) -> None:
     assert run("schema", "infer", "-", "-k", "metadata", stdin=json.dumps(ROWS[0])).code == 0
 
 
+def test_infer_says_that_there_is_nothing_to_look_at(run: Run) -> None:
+    outcome = run("schema", "infer", "-", stdin="{}\n")
+    assert outcome.code == 2
+    assert "nothing to infer a schema from: 1 documents, and no key" in outcome.err
+    outcome = run("schema", "infer", "-", stdin='{"a": [[1]]}\n')
+    assert "1 cannot be stored: a: " in outcome.err
+
+
 def test_infer_writes_a_file_that_check_reads(run: Run, documents: str, tmp_path: Path) -> None:
     file = tmp_path / "schema.toml"
     file.write_text(run("schema", "infer", documents, "-k", "metadata", "--toml").out, "utf-8")
@@ -60,4 +68,3 @@ def test_what_is_no_document_is_told_with_its_line(run: Run, tmp_path: Path) -> 
     assert outcome.code == 2
     assert "line 2: a JSON object is needed" in outcome.err
     assert run("schema", "infer", str(tmp_path / "none.jsonl")).code == 2
-    assert "at least one key" in run("schema", "infer", "-", stdin="{}\n").err

@@ -465,6 +465,16 @@ def test_metadata_takes_the_form_that_is_stored() -> None:
         SCHEMA.check_metadata(document.metadata)
     del document.metadata["free"]
     checked = SCHEMA.check_metadata(document.metadata, "d")
+    raw = {"created": datetime(2024, 1, 1, tzinfo=UTC), "cost": Decimal("0.1"), "tags": ("b",)}
+    assert SCHEMA.check_metadata(raw) == {
+        "created": "2024-01-01T00:00:00.000000Z",
+        "cost": 0.1,
+        "tags": ["b"],
+    }
+    with pytest.raises(
+        DocumentError, match="'d' does not fit the schema: tags cannot be stored: a list"
+    ):
+        SCHEMA.check_metadata({"tags": [["a"]]}, "d")
     assert checked["year"] == 2020
     assert type(checked["year"]) is int
     assert type(checked["price"]) is float

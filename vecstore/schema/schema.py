@@ -22,7 +22,7 @@ from vecstore.filter.tree import (
     Value,
     trusted,
 )
-from vecstore.filter.values import Scalar, UnusableValue, shown
+from vecstore.filter.values import Scalar, UnusableValue, shown, to_metadata
 from vecstore.schema.kinds import KeyType, Misfit, Others, written
 from vecstore.schema.reading import keys_of_json_schema, keys_of_model, read_type
 
@@ -208,7 +208,15 @@ class Schema:
         from vecstore.schema.inference import Inference
 
         found = source if isinstance(source, Inference) else Inference.of(source)
-        return cls(found.declared, others=found.others)
+        declared = found.declared
+        if not declared:
+            left_out = found.left_out
+            raise ConfigurationError(
+                f"there is nothing to infer a schema from: {found.documents:,} documents, and no "
+                "key that can be declared"
+                + (f"; {len(left_out):,} cannot be stored: {left_out[0]}" if left_out else "")
+            )
+        return cls(declared, others=found.others)
 
     @classmethod
     def from_file(cls, path: str | Path) -> Schema:
@@ -436,7 +444,7 @@ class Schema:
         """The metadata of a document in the form in which it is stored.
 
         Args:
-            metadata: As a :class:`~vecstore.Document` holds it: dates are texts already.
+            metadata: As a :class:`~vecstore.Document` takes it.
             document_id: Whose metadata it is; None for new values of any document.
 
         Returns:
@@ -449,6 +457,14 @@ class Schema:
             >>> Schema({"year": int, "price": float}).check_metadata({"year": 2020.0, "price": 3})
             {'year': 2020, 'price': 3.0}
         """
+        try:
+            settled = to_metadata(metadata)
+        except UnusableValue as fault:
+            self._refuse(fault.path, f"cannot be stored: {fault.reason}", fault.remedy, document_id)
+        return self._fitted(settled, document_id)
+
+    def _fitted(self, metadata: Mapping[str, Any], document_id: str | None) -> dict[str, Any]:
+        """The same of metadata as a document holds it, where dates are texts already."""
         result: dict[str, Any] = {}
         waiting: list[tuple[tuple[str, ...], Mapping[str, Any], dict[str, Any]]] = [
             ((), metadata, result)

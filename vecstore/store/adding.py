@@ -240,7 +240,7 @@ class Adding:
         if self._scope is not None:
             item.metadata = self._scope.admitted(item.metadata, item.id)
         if self._schema is not None:
-            item.metadata = self._schema.check_metadata(item.metadata, item.id)
+            item.metadata = self._schema._fitted(item.metadata, item.id)
         self._limits.check(item)
 
     def _check_by_store(self, items: Sequence[Prepared]) -> None:

@@ -468,7 +468,7 @@ class UpdateMetadataCall(Call[int]):
         )
 
     def run(self, store: VectorStore) -> int:
-        values = self.set if store.schema is None else store.schema.check_metadata(self.set)
+        values = self.set if store.schema is None else store.schema._fitted(self.set, None)
         limits = RecordLimits(store.name, store.capabilities)
         limits.check_integers(values, None)
         kept = limits.kept(values)

@@ -76,8 +76,8 @@ class MilvusStore(CollectionStore):
         token: For a server that wants one: an API key, or ``user:password``.
         database: Name of the database.
         timeout: Seconds for one call; by default 60 with a server and 300 with milvus-lite.
-        create: Make the collection when it is missing, with the first documents. Searches never do.
-            By default only in a file.
+        create: Make the collection when it is missing, with the first documents or, where
+            ``dimension`` is given, at once. Searches never do. By default only in a file.
         embedder: See :class:`~vecstore.VectorStore`, as for ``metric``, ``dimension`` and
             ``batching``.
         layout: ``"exact"``, or ``"plain"`` for a collection that another program made; see

@@ -69,8 +69,9 @@ class PineconeStore(CollectionStore):
         host: The address of the control plane, such as ``http://localhost:5080`` for Pinecone
             Local; by default that of the environment, in ``PINECONE_CONTROLLER_HOST``, or else
             Pinecone's own.
-        create: Make the index when it is missing, with the first documents, and wait until it is
-            ready. Searches never do. One that is given by its host or as an object is there.
+        create: Make the index when it is missing, with the first documents or, where ``dimension``
+            is given, at once, and wait until it is ready. Searches never do. One that is given by
+            its host or as an object is there.
         cloud: Where it is made.
         region: In which region of the cloud.
         embedder: See :class:`~vecstore.VectorStore`, as for ``metric``, ``dimension`` and

@@ -75,8 +75,8 @@ class QdrantStore(CollectionStore):
         prefer_grpc: Talk gRPC where there is a choice.
         api_key: For a server that wants one.
         timeout: Seconds to wait for an answer.
-        create: Make the collection when it is missing, with the first documents. Searches never do.
-            By default only in local mode.
+        create: Make the collection when it is missing, with the first documents or, where
+            ``dimension`` is given, at once. Searches never do. By default only in local mode.
         embedder: See :class:`~vecstore.VectorStore`, as for ``metric``, ``dimension`` and
             ``batching``.
         vector_name: Name of the vector in a collection that has several.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from itertools import islice
 from typing import Any, ClassVar, Final, Protocol
 
@@ -11,7 +12,7 @@ from vecstore.document import Document
 from vecstore.errors import DocumentError, SchemaMismatchError
 from vecstore.filter.evaluate import Evaluator
 from vecstore.filter.tree import Expression
-from vecstore.store.backend import Batch, Place, Selection
+from vecstore.store.backend import Batch, Judge, Place, Selection
 from vecstore.store.base import VectorStore
 from vecstore.store.foreign import ForeignRecords
 
@@ -52,6 +53,8 @@ class Calls(Protocol):
     """The client of the engine, and the way to it."""
 
     client: Any
+    exclusive: AbstractContextManager[Any]
+    """Keeps others of this process out between calls, where the engine is in it."""
 
     def close(self) -> None:
         """Close the client if it is the store's own."""
@@ -176,6 +179,28 @@ class CollectionStore(VectorStore):
 
     def _stored_ids(self, ids: tuple[str, ...]) -> set[str]:
         return set(self._records.stored("add", ids)) if self._exists("add") else set()
+
+    # --- hooks that read and change in one step ----------------------------------------------
+
+    def _delete_judged(self, selection: Selection, judge: Judge) -> int:
+        with self._call.exclusive:
+            return super()._delete_judged(selection, judge)
+
+    def _update_judged(
+        self, selection: Selection, judge: Judge, *, set: dict[str, Any], unset: tuple[str, ...]
+    ) -> int:
+        with self._call.exclusive:
+            return super()._update_judged(selection, judge, set=set, unset=unset)
+
+    def _delete_ids(self, selection: Selection, judge: Judge | None = None) -> list[str]:
+        with self._call.exclusive:
+            return super()._delete_ids(selection, judge)
+
+    def _clear_counted(self) -> int:
+        with self._call.exclusive:
+            return super()._clear_counted()
+
+    # --- the place, and the client -----------------------------------------------------------
 
     def _place(self) -> Place:
         return Place(system=self.name, collection=self._collection)

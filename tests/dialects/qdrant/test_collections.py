@@ -211,6 +211,35 @@ class Meddling(QdrantClient):
         return super().batch_update_points(collection_name, *arguments, **options)
 
 
+@pytest.mark.parametrize("hook", ["_delete", "_clear"])
+def test_nobody_comes_between_what_is_told_and_what_is_deleted(
+    monkeypatch: pytest.MonkeyPatch, hook: str
+) -> None:
+    with QdrantStore("docs", location=":memory:", dimension=2) as store:
+        store.add([document("a"), document("b")])
+        let_in: list[bool] = []
+        delete = getattr(store, hook)
+        lock: Any = store._call.exclusive
+
+        def come() -> None:
+            let_in.append(lock.acquire(blocking=False))
+            if let_in[-1]:
+                lock.release()
+
+        def noted(*given: Any) -> Any:
+            other = threading.Thread(target=come)
+            other.start()
+            other.join()
+            return delete(*given)
+
+        monkeypatch.setattr(store, hook, noted)
+        if hook == "_delete":
+            assert store.delete(["a"], return_ids=True) == ["a"]
+        else:
+            assert store.clear() == 2
+        assert let_in == [False]
+
+
 class Asked(QdrantClient):
     """Writes down how many points each page was to have."""
 
@@ -352,6 +381,15 @@ class TestOfOthers:
         store = QdrantStore("kb", client=client, layout=layout, metric="dot")
         assert [one.id for one in store.get(["d1", "no", "d0"])] == ["d1", "d0"]
         assert [one.id for one in store.get(["d1", "d2"], filter="n == 2")] == ["d2"]
+        selections: list[tuple[dict[str, Any], list[str]]] = [
+            ({"ids": ["d0", "no", "d1"]}, ["d1", "d0"]),
+            ({"ids": ["d0", "d1"], "filter": "n < 1"}, ["d0"]),
+            ({"exclude_ids": ["d5", "no", "d3"]}, ["d4", "d2", "d1"]),
+            ({"exclude_ids": ["d5", "d3"], "filter": "n < 4"}, ["d2", "d1", "d0"]),
+        ]
+        for chosen, wanted in selections:
+            found = store.search(vector=[0, 1], top_k=3, **chosen)
+            assert [one.id for one in found] == wanted
         assert store.update_metadata(["d1", "no"], set={"m": 1}) == 1
         assert client.retrieve("kb", [1])[0].payload == {
             "doc": "d1",

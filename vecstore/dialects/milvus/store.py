@@ -37,7 +37,7 @@ from vecstore.embedding import BatchingStrategy, EmbedderInput
 from vecstore.errors import ConfigurationError, DocumentError
 from vecstore.filter.convert import Compiled
 from vecstore.filter.tree import Expression
-from vecstore.store.backend import Batch, Judge, Place, Selection, changed
+from vecstore.store.backend import Batch, Place, Selection, changed
 from vecstore.store.capabilities import Metric, StoreCapabilities
 from vecstore.store.collection import BATCH, CollectionStore
 from vecstore.store.foreign import ForeignRecords
@@ -441,24 +441,6 @@ class MilvusStore(CollectionStore):
                 for row in self._records.holding(page, foreign):
                     document_id, _, metadata = layout.read(row)
                     yield document_id, metadata
-
-    def _delete_judged(self, selection: Selection, judge: Judge) -> int:
-        with self._call.exclusive:
-            return super()._delete_judged(selection, judge)
-
-    def _update_judged(
-        self, selection: Selection, judge: Judge, *, set: dict[str, Any], unset: tuple[str, ...]
-    ) -> int:
-        with self._call.exclusive:
-            return super()._update_judged(selection, judge, set=set, unset=unset)
-
-    def _delete_ids(self, selection: Selection, judge: Judge | None = None) -> list[str]:
-        with self._call.exclusive:
-            return super()._delete_ids(selection, judge)
-
-    def _clear_counted(self) -> int:
-        with self._call.exclusive:
-            return super()._clear_counted()
 
     def _clear(self) -> None:
         if self._exists("clear"):

@@ -7,7 +7,7 @@ import re
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -102,6 +102,7 @@ class Calls:
         self._control: Any = None
         self._threads: ThreadPoolExecutor | None = None
         self._calls = CallThreads(single=True)
+        self.exclusive: AbstractContextManager[Any] = nullcontext()
         self._lock = threading.Lock()
         if index_host is not None:
             self.connect(index_host)

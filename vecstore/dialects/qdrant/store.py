@@ -51,9 +51,9 @@ if TYPE_CHECKING:
     from vecstore.vectors import Matrix, Vector
 
 _MOST = 2**31
+"""More points than a search can be asked for."""
 _NAMED_LOCALLY = 64
 """Ids in a search of local mode, which goes through all of them for every point."""
-"""More points than a search can be asked for."""
 
 _MAX_COST = 75
 """Without an index the engine reads a document's payload anew for each comparison, some 13
@@ -511,14 +511,6 @@ class QdrantStore(CollectionStore):
             for point in self._records.holding(found, ForeignRecords(self._title))
             if judge(self._layout.read(str(point.id), point.payload or {})[2])
         ]
-
-    def _delete_ids(self, selection: Selection, judge: Judge | None = None) -> list[str]:
-        with self._call.exclusive:
-            return super()._delete_ids(selection, judge)
-
-    def _clear_counted(self) -> int:
-        with self._call.exclusive:
-            return super()._clear_counted()
 
     def _clear(self) -> None:
         from qdrant_client import models

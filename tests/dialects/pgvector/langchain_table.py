@@ -40,9 +40,10 @@ def langchain_table(dsn: str, table: str) -> UUID:
             sql.SQL(_TABLES).format(table=name, index=sql.Identifier(f"ix_cmetadata_{table}"))
         )
         for number, id in enumerate(STRANGERS):
+            metadata = {"n": number, "rank": number, "theirs": True}
             connection.execute(
                 sql.SQL("INSERT INTO {} VALUES (%s, %s, %s, %s, %s)").format(name),
-                [id, theirs, "[1,2,3]", "a stranger", json.dumps({"n": number, "theirs": True})],
+                [id, theirs, "[1,2,3]", "a stranger", json.dumps(metadata)],
             )
     return ours
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from vecstore import Document, Expression, F
 from vecstore.dialects.pgvector.rows import vector_text
+from vecstore.dialects.pgvector.statements import Statements
 from vecstore.dialects.pgvector.store import PgvectorStore
 
 TOP_K = 10
@@ -102,6 +105,41 @@ def test_unfiltered_searches_use_the_index_and_return_all_that_was_asked_for(
     store._exact_below = 0
     for top_k in (1, 10, 500, 3_000, 10_000):
         assert len(store.search(vector=query, top_k=top_k)) == min(top_k, 3_000)
+
+
+def test_among_ids_every_row_is_looked_at(
+    open_pg: Callable[..., PgvectorStore], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    approximate = Statements.approximate
+    asked: list[str] = []
+
+    def noted(statements: Statements, where: str, *given: Any) -> str:
+        asked.append(where)
+        return approximate(statements, where, *given)
+
+    monkeypatch.setattr(Statements, "approximate", noted)
+    store = open_pg(dimension=2, exact_below=0)
+    store.add([Document("", id=f"{n:02}", embedding=[1, n]) for n in range(12)])
+    ids = ["03", "07", "09"]
+    assert {one.id for one in store.search(vector=[1, 0], ids=ids, top_k=3)} == {*ids}
+    assert asked == []
+    store._exact_below = 10
+    for _ in range(2):  # the second time, that there are many rows is known
+        asked.clear()
+        assert len(store.search(vector=[1, 0], top_k=4)) == 4
+        assert len(asked) == 1
+        left = store.search(vector=[1, 0], top_k=4, exclude_ids=[f"{n:02}" for n in range(6)])
+        assert [one.id for one in left] == ["06", "07", "08", "09"]
+        assert len(asked) == 1
+
+
+def test_a_search_that_the_index_leaves_short_is_repeated(
+    open_pg: Callable[..., PgvectorStore], postgres_dsn: str
+) -> None:
+    """The server gives up where the index has led it to as many rows as it is told here."""
+    dsn = make_conninfo(postgres_dsn, options="-chnsw.max_scan_tuples=1")
+    store = open_pg(dsn=dsn, dimension=16, exact_below=0)
+    check(store, fill(store, 3_000, 30, "farthest", 16))
 
 
 @pytest.mark.heavy

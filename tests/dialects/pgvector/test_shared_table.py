@@ -6,14 +6,14 @@ import asyncio
 import pickle
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, LiteralString
 from urllib.parse import quote
 from uuid import UUID, uuid4
 
 import psycopg
 import pytest
 from psycopg import sql
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from tests.dialects.pgvector.langchain_table import STRANGERS, collection, langchain_table
 from vecstore import (
@@ -26,6 +26,7 @@ from vecstore import (
     ScopeError,
     open_store,
 )
+from vecstore.dialects.pgvector.statements import Statements
 from vecstore.dialects.pgvector.store import PgvectorStore
 
 Open = Callable[..., PgvectorStore]
@@ -73,11 +74,12 @@ def test_everything_stays_in_the_collection(
     assert {row[1] for row in rows() if row[0] in "abc"} == {ours}
     assert ids(store.search(vector=[1, 0], top_k=10)) == ["a", "b", "c"]
     assert [ids(one) for one in store.search_many(vectors=[[1, 0]], top_k=9)] == [["a", "b", "c"]]
-    assert ids(store.scan()) == ids(store.get()) == ["a", "b", "c"]
+    assert ids(store.scan()) == ids(store.scan(text=False)) == ids(store.get()) == ["a", "b", "c"]
     for filter in ("theirs == true", "n >= 0 OR theirs == true", "NOT n == -1", F.x.is_null()):
         for found in (
             store.get(filter=filter),
             store.scan(filter),
+            store.scan(filter, text=False),
             store.search(vector=[1, 0], top_k=10, filter=filter),
         ):
             assert not {*ids(found)} & {*STRANGERS}
@@ -104,6 +106,7 @@ def test_keys_values_and_orders_are_those_of_the_collection(
     assert set(store.fields()) == {"n", "mine"}
     assert [one.value for one in store.distinct("n")] == [0, 1, 2]
     assert store.minmax("n", F.theirs.is_null()).numbers == (0, 2)
+    assert store.minmax("rank").numbers is None
     assert store.distinct("theirs").total == 0
     for order_by in ("-n", "-id", "theirs", "-mine"):
         first = store.get(order_by=order_by, limit=2)
@@ -203,6 +206,39 @@ def test_two_collections_at_once(
         assert held == {collections[done.index(True)]}
 
 
+def test_a_row_that_leaves_the_collection_while_it_is_deleted_stays(
+    open_pg: Open, ours: UUID, postgres_dsn: str, table: str, rows: Callable[[], list[Any]]
+) -> None:
+    """Without the right to update, nothing is locked before it is deleted."""
+    open_pg(where={"collection_id": ours}, **COLUMNS).add(documents("a", "b"))
+    names = {"table": sql.Identifier(table), "role": sql.Identifier(f"deleter_of_{table}")}
+    with psycopg.connect(postgres_dsn, autocommit=True) as watching:
+        watching.execute(sql.SQL("CREATE ROLE {role} LOGIN").format(**names))
+        try:
+            watching.execute(sql.SQL("GRANT SELECT, DELETE ON {table} TO {role}").format(**names))
+            dsn = make_conninfo(postgres_dsn, user=f"deleter_of_{table}")
+            store = open_pg(dsn=dsn, where={"collection_id": ours}, **COLUMNS)
+            with psycopg.connect(postgres_dsn) as moving, ThreadPoolExecutor(1) as pool:
+                moving.execute(
+                    sql.SQL("UPDATE {table} SET collection_id = %s WHERE id = 'a'").format(**names),
+                    [collection(postgres_dsn)],
+                )
+                waits = "SELECT FROM pg_stat_activity WHERE %s = ANY(pg_blocking_pids(pid))"
+                deleted = pool.submit(store.delete, ["a", "b"])
+                while (
+                    not deleted.done()
+                    and not watching.execute(waits, [moving.info.backend_pid]).fetchall()
+                ):
+                    pass
+                moving.commit()
+                assert deleted.result() == 1
+            store.close()
+        finally:
+            watching.execute(sql.SQL("DROP OWNED BY {role}").format(**names))
+            watching.execute(sql.SQL("DROP ROLE {role}").format(**names))
+    assert [row[0] for row in rows()] == ["a", *STRANGERS]
+
+
 def test_in_another_process_it_is_the_same_collection(
     postgres_dsn: str, table: str, ours: UUID, url: str
 ) -> None:
@@ -249,38 +285,43 @@ class TestColumnsOfEveryKind:
     """The values are bound and cast to the column's own type; its name is quoted."""
 
     @pytest.fixture
-    def made(self, postgres_dsn: str, open_pg: Open, table: str) -> Callable[[str], Open]:
+    def made(
+        self, postgres_dsn: str, open_pg: Open, table: str
+    ) -> Callable[[str, LiteralString], Open]:
         open_pg(dimension=2, index=None)
 
-        def add_column(definition: str) -> Open:
+        def add_column(name: str, kind: LiteralString) -> Open:
+            statement = sql.SQL("ALTER TABLE {} ADD COLUMN {} {}").format(
+                sql.Identifier(table), sql.Identifier(name), sql.SQL(kind)
+            )
             with psycopg.connect(postgres_dsn, autocommit=True) as connection:
-                connection.execute(f'ALTER TABLE "{table}" ADD COLUMN {definition}')  # type: ignore[arg-type]
+                connection.execute(statement)
             return open_pg
 
         return add_column
 
     @pytest.mark.parametrize(
-        ("definition", "name", "value", "other"),
+        ("name", "kind", "value", "other"),
         [
-            ('"of ""100%%"" $1" text', 'of "100%%" $1', "x' OR '1'='1", "x"),
-            ("code char(3)", "code", "abc", "abd"),
-            ("code varchar(3)", "code", "%s", "%"),
-            ("number smallint NOT NULL DEFAULT 5", "number", 7, 5),
-            ("number numeric", "number", 10**30, 1),
-            ("live boolean", "live", True, False),
-            ("id2 uuid", "id2", uuid4(), uuid4()),
-            ("day date", "day", "2024-02-29", "2024-03-01"),
+            ('of "100%%" $1', "text", "x' OR '1'='1", "x"),
+            ("code", "char(3)", "abc", "abd"),
+            ("code", "varchar(3)", "%s", "%"),
+            ("number", "smallint NOT NULL DEFAULT 5", 7, 5),
+            ("number", "numeric", 10**30, 1),
+            ("live", "boolean", True, False),
+            ("id2", "uuid", uuid4(), uuid4()),
+            ("day", "date", "2024-02-29", "2024-03-01"),
         ],
     )
     def test_values(
         self,
-        made: Callable[[str], Open],
-        definition: str,
+        made: Callable[[str, LiteralString], Open],
         name: str,
+        kind: LiteralString,
         value: Any,
         other: Any,
     ) -> None:
-        opening = made(definition)
+        opening = made(name, kind)
         store = opening(where={name: value}, index=None)
         rest = opening(where={name: other}, index=None)
         store.add(documents("a", "b"))
@@ -294,9 +335,9 @@ class TestColumnsOfEveryKind:
         store.clear()
         assert ids(rest.get()) == ["c"]
 
-    def test_several_columns_and_an_index(self, made: Callable[[str], Open]) -> None:
-        made("tenant text")
-        opening = made("live boolean")
+    def test_several_columns_and_an_index(self, made: Callable[[str, LiteralString], Open]) -> None:
+        made("tenant", "text")
+        opening = made("live", "boolean")
         stores = [
             opening(where={"tenant": tenant, "live": live}, index="hnsw", exact_below=0)
             for tenant in ("a", "b")
@@ -309,8 +350,31 @@ class TestColumnsOfEveryKind:
             found = store.search(vector=[1, 3], top_k=30)
             assert ids(found) == sorted(f"{number}-{n}" for n in range(20))
 
-    def test_ids_beside_a_filter(self, made: Callable[[str], Open]) -> None:
-        opening = made("tenant text")
+    def test_a_small_collection_of_a_large_table_is_searched_exactly(
+        self, made: Callable[[str, LiteralString], Open], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        opening = made("tenant", "text")
+        approximate = Statements.approximate
+        asked: list[dict[str, Any]] = []
+
+        def noted(statements: Statements, *given: Any) -> str:
+            asked.append(statements.everything)
+            return approximate(statements, *given)
+
+        monkeypatch.setattr(Statements, "approximate", noted)
+        stores = [
+            opening(where={"tenant": tenant}, index="hnsw", exact_below=10)
+            for tenant in ("small", "large")
+        ]
+        for store, count in zip(stores, (5, 50), strict=True):
+            store.add(documents(*[f"{count}-{n}" for n in range(count)]))
+        for store in stores:
+            store.build_index()
+            assert len(store.search(vector=[1, 3], top_k=3)) == 3
+        assert [[*one.values()] for one in asked] == [["large"]]
+
+    def test_ids_beside_a_filter(self, made: Callable[[str, LiteralString], Open]) -> None:
+        opening = made("tenant", "text")
         store = opening(where={"tenant": "a"}, index=None)
         store.add(documents("a", "b", "c"))
         opening(where={"tenant": "b"}, index=None).add(documents("d"))

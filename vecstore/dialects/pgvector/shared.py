@@ -102,7 +102,6 @@ def types_of(cursor: Cursor[Any], oid: int, shown: str, fixed: Fixed) -> tuple[s
     )
     types = dict(cursor.fetchall())
     for name, value in fixed:
-        cursor.execute("SAVEPOINT vecstore_where")
         try:
             cursor.execute(f"SELECT %s::text::{types[name].replace('%', '%%')}", [value])
         except errors.DataError:
@@ -110,7 +109,6 @@ def types_of(cursor: Cursor[Any], oid: int, shown: str, fixed: Fixed) -> tuple[s
                 f"where: the column {name!r} of the table {shown} is {types[name]}, and the value "
                 "given for it is none"
             ) from None
-        cursor.execute("RELEASE SAVEPOINT vecstore_where")
     return tuple([types[name] for name, _ in fixed])
 
 

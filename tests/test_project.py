@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 import re
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from typing import Any
 import pytest
 
 import vecstore
+from tests.examples import check_examples
 from vecstore.installing import REQUIREMENTS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -594,23 +594,7 @@ def test_the_project_speaks_of_itself_alone() -> None:
     ],
 )
 def test_examples_in_documents_print_what_they_claim(document: str, tmp_path: Path) -> None:
-    """The Python blocks, run as one script, print what the text blocks right after them show."""
-    text = (ROOT / document).read_text("utf-8")
-    blocks = re.findall(r"```python\n(.*?)```(?:\s*```text\n(.*?)```)?", text, re.DOTALL)
-    assert blocks
-    script = tmp_path / "example.py"
-    script.write_text("".join(code for code, _ in blocks), "utf-8")
-    run = subprocess.run(
-        [sys.executable, "-W", "error", str(script)],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=900,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    assert run.stdout == "".join(expected for _, expected in blocks)
+    check_examples(document, tmp_path)
 
 
 def test_every_filter_on_the_one_screen_of_the_language_can_be_read() -> None:

@@ -347,6 +347,10 @@ def in_memory() -> VecstoreVectorStore:
     return made
 
 
+QUERY = VectorStoreQuery([1.0, 1.0], similarity_top_k=3)
+DIVERSE = VectorStoreQuery([1.0, 1.0], similarity_top_k=3, mode="mmr")
+
+
 @pytest.mark.parametrize(
     ("call", "error", "told"),
     [
@@ -377,6 +381,26 @@ def in_memory() -> VecstoreVectorStore:
         ),
         (lambda made: made.add(nodes(), batch=3), TypeError, "batch"),
         (lambda made: made.query(VectorStoreQuery([1.0, 1.0]), k=3), TypeError, "'k'"),
+        *(
+            (lambda made, given=given: made.query(QUERY, **given), TypeError, told)
+            for given, told in [
+                ({"vector": [0.0, 1.0]}, "vector .*query_embedding"),
+                ({"top_k": 1}, "top_k .*similarity_top_k"),
+                ({"filter": "weight > 2"}, "filter .*filters="),
+                ({"include_embedding": True}, "include_embedding .*output_fields"),
+                ({"mmr_threshold": 0.5}, "mmr_threshold"),
+            ]
+        ),
+        *(
+            (lambda made, given=given: made.query(DIVERSE, **given), error, told)
+            for given, error, told in [
+                ({"top_k": 1}, TypeError, "top_k .*similarity_top_k"),
+                ({"diversity": 0.2}, TypeError, "diversity .* mmr_threshold"),
+                ({"fetch_k": 20}, TypeError, "fetch_k .* mmr_prefetch_k"),
+                ({"mmr_threshold": 2.0}, ValueError, "mmr_threshold is from 0, .* not 2.0"),
+                ({"mmr_threshold": "a"}, TypeError, "mmr_threshold is a number .* not a str"),
+            ]
+        ),
         (lambda made: VecstoreVectorStore("memory:"), ConfigurationError, "not a str"),
     ],
 )

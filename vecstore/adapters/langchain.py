@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Self, cast
 
+from vecstore.adapters.arguments import diversity_of
 from vecstore.adapters.langchain_documents import documents_of, read_filter, scored_of, stored_of
 from vecstore.errors import BackendNotInstalledError, ConfigurationError
 from vecstore.filter.tree import Expression
@@ -285,10 +286,6 @@ def _asked(k: int, filter: Any, search: dict[str, Any]) -> dict[str, Any]:
 
 def _varied(k: int, fetch_k: int, lambda_mult: float, search: dict[str, Any]) -> dict[str, Any]:
     """Those of a diverse one; LangChain's own returns no more than it has fetched."""
-    if not 0 <= lambda_mult <= 1:
-        raise ValueError(
-            "lambda_mult is from 0, for variety alone, to 1, for similarity alone, not "
-            f"{lambda_mult}"
-        )
-    varied = {"fetch_k": fetch_k, "diversity": 1 - lambda_mult, **search}
+    diversity = diversity_of("lambda_mult", lambda_mult)
+    varied = {"fetch_k": fetch_k, "diversity": diversity, **search}
     return _asked(min(k, fetch_k), varied.pop("filter", None), varied)

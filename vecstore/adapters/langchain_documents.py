@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
+from vecstore.adapters.arguments import FilterCache
 from vecstore.document import Document as Stored
 from vecstore.errors import BackendNotInstalledError
 from vecstore.filter.tree import Expression, FilterInput, Group
@@ -19,11 +20,7 @@ except ImportError:
     ) from None
 
 
-_KEPT: Final = 128
-_LARGEST_KEPT: Final = 1_000
-_PLAIN: Final = (str, int, float, bool)
-_read: Final[dict[Any, Expression]] = {}
-"""Small dicts that were read lately: a filter that comes again keeps what it was compiled to."""
+_of_mongo: Final = FilterCache(from_mongo)
 
 
 def read_filter(filter: Any) -> FilterInput:
@@ -32,27 +29,7 @@ def read_filter(filter: Any) -> FilterInput:
         return cast(FilterInput, filter)
     if not isinstance(filter, Mapping):
         return from_langchain(filter)
-    key = _key_of(filter)
-    found = _read.get(key)
-    if found is None:
-        found = from_mongo(filter)
-        if key is not None and len(repr(filter)) <= _LARGEST_KEPT:
-            if len(_read) >= _KEPT:
-                _read.clear()
-            _read[key] = found
-    return found
-
-
-def _key_of(value: Any, depth: int = 8) -> Any:
-    """What a dict says, with its types: 1 and True are equal; None for what is not kept."""
-    kind = type(value)
-    if kind in _PLAIN:
-        return kind, value
-    if not depth or kind not in (dict, list):
-        return None
-    parts = list(value) if kind is list else [one for pair in value.items() for one in pair]
-    keys = [_key_of(part, depth - 1) for part in parts]
-    return None if None in keys else (kind, *keys)
+    return _of_mongo(filter)
 
 
 def stored_of(

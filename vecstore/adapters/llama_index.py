@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
+from vecstore.adapters.arguments import diversity_of
 from vecstore.document import Document, shown_id
 from vecstore.errors import BackendNotInstalledError, ConfigurationError, DocumentError
 from vecstore.filter.builder import F
@@ -34,6 +35,15 @@ except ImportError:
 
 _THEIRS = frozenset(("_node_content", "_node_type", "document_id", "doc_id", "ref_doc_id"))
 """What LlamaIndex writes beside the metadata of a node."""
+
+_OF_QUERY = {
+    "vector": "VectorStoreQuery(query_embedding=...)",
+    "top_k": "VectorStoreQuery(similarity_top_k=...)",
+    "filter": "VectorStoreQuery(filters=...)",
+    "include_embedding": 'VectorStoreQuery(output_fields=["embedding"])',
+}
+_OF_MMR = {"diversity": "mmr_threshold=...", "fetch_k": "mmr_prefetch_k=..."}
+"""What a search is not told twice: options of the store, and what says them in LlamaIndex."""
 
 
 class VecstoreVectorStore(BasePydanticVectorStore):
@@ -182,6 +192,7 @@ class VecstoreVectorStore(BasePydanticVectorStore):
                 ``similarity_top_k``.
 
         Raises:
+            TypeError: For an option that the query says itself, such as ``top_k``.
             ValueError: For another mode, and for a query without an embedding.
         """
         asked = _Asked(query, options)
@@ -221,6 +232,10 @@ class _Asked:
                 "the query has no query_embedding; an index and its retrievers set it, and "
                 "get_nodes(filters=...) reads nodes without searching"
             )
+        diverse = mode is VectorStoreQueryMode.MMR
+        for name, theirs in (_OF_QUERY | _OF_MMR if diverse else _OF_QUERY).items():
+            if name in options:
+                raise TypeError(f"{name} of the search is said by the query: write {theirs}")
         self.shown = "embedding" in (query.output_fields or ())
         self.options: dict[str, Any] = {
             **options,
@@ -233,11 +248,13 @@ class _Asked:
             if options.get("ids") is not None:  # each narrows what the other leaves
                 also = frozenset(read_chosen("ids", options["ids"]))
                 self.options["ids"] = [one for one in query.node_ids if one in also]
-        if mode is VectorStoreQueryMode.MMR:
+        if diverse:
             likeness = self.options.pop("mmr_threshold", query.mmr_threshold)
             factor = self.options.pop("mmr_prefetch_factor", None)
             size = self.options.pop("mmr_prefetch_k", None)
-            self.options["diversity"] = 0.5 if likeness is None else 1.0 - likeness
+            self.options["diversity"] = (
+                0.5 if likeness is None else diversity_of("mmr_threshold", likeness)
+            )
             if size is None and factor is not None:
                 size = int(query.similarity_top_k * factor)
             if size is not None:

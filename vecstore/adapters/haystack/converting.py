@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
 
 from haystack import Document
 from haystack.errors import FilterError
 
+from vecstore.adapters.arguments import FilterCache
 from vecstore.document import Document as Stored
 from vecstore.document import shown_id
 from vecstore.errors import DocumentError
@@ -16,10 +16,6 @@ from vecstore.errors import FilterError as Misread
 from vecstore.filter.tree import Expression, FilterInput, Group
 from vecstore.filter.two_valued import opposite, pushed_down
 from vecstore.interop import from_haystack
-
-_lately: Final[dict[str, Expression]] = {}
-"""Filters that were read lately: pipelines come with the same ones, and stores know their trees."""
-_SO_MANY, _SO_LONG = 64, 2_000
 
 _BLANK: Final = vars(Document(id="-", content=""))
 
@@ -32,18 +28,7 @@ def our_filter(filters: Any) -> FilterInput:
     """
     if filters is None or isinstance(filters, str | Expression | Group | bool):
         return cast(FilterInput, filters)
-    try:
-        written = json.dumps(filters)
-    except (TypeError, ValueError, RecursionError):
-        return _read(filters)
-    filter = _lately.get(written)
-    if filter is None:
-        filter = _read(filters)
-        if len(_lately) == _SO_MANY:
-            _lately.clear()
-        if len(written) <= _SO_LONG:
-            _lately[written] = filter
-    return filter
+    return _of_haystack(filters)
 
 
 def _read(filters: Any) -> Expression:
@@ -55,6 +40,9 @@ def _read(filters: Any) -> Expression:
     return pushed_down(read, lambda atom, under_not: opposite(atom) if under_not else atom)
 
 
+_of_haystack: Final = FilterCache(_read)
+
+
 def our_documents(documents: Any) -> list[Stored]:
     """Documents of Haystack as ours.
 
@@ -62,10 +50,11 @@ def our_documents(documents: Any) -> list[Stored]:
         ValueError: If they are none.
         DocumentError: For what would not come back as it is, by its name.
     """
-    if isinstance(documents, str) or not all(isinstance(one, Document) for one in documents):
+    given = list(documents)  # a generator is read once
+    if isinstance(documents, str) or not all(isinstance(one, Document) for one in given):
         raise ValueError("write_documents takes a list of Haystack's documents")
-    stored = [Stored(_text(one), one.meta, one.id, one.embedding) for one in documents]
-    for ours, theirs in zip(stored, documents, strict=True):
+    stored = [Stored(_text(one), one.meta, one.id, one.embedding) for one in given]
+    for ours, theirs in zip(stored, given, strict=True):
         if ours._metadata != theirs.meta:
             check_kept(ours._metadata, theirs.meta, ours.id)
     return stored

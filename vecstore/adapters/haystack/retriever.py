@@ -11,6 +11,8 @@ from haystack.document_stores.types import FilterPolicy, apply_filter_policy
 from vecstore.adapters.haystack.converting import our_filter, their_documents
 from vecstore.adapters.haystack.document_store import VecstoreDocumentStore
 from vecstore.errors import ConfigurationError
+from vecstore.filter.tree import Expression, FilterInput, Group, unwrap
+from vecstore.store.arguments import read_filter
 
 
 @component
@@ -19,7 +21,7 @@ class VecstoreEmbeddingRetriever:
 
     Args:
         document_store: A :class:`VecstoreDocumentStore`.
-        filters: Which documents to look among, in Haystack's form.
+        filters: Which documents to look among: Haystack's dict, or a filter of this library.
         top_k: How many to find at most.
         return_embedding: Whether they carry their embeddings.
         filter_policy: Whether the filters of a run ``replace`` these or ``merge`` with them.
@@ -43,10 +45,11 @@ class VecstoreEmbeddingRetriever:
 
     def to_dict(self) -> dict[str, Any]:
         """What :meth:`from_dict` makes again."""
+        filters: Any = unwrap(self.filters) if isinstance(self.filters, Group) else self.filters
         written: dict[str, Any] = default_to_dict(
             self,
             document_store=self.document_store,
-            filters=self.filters,
+            filters=filters.to_text() if isinstance(filters, Expression) else filters,
             top_k=self.top_k,
             return_embedding=self.return_embedding,
             filter_policy=str(self.filter_policy),
@@ -85,19 +88,29 @@ class VecstoreEmbeddingRetriever:
     def _asked(
         self, vector: list[float], filters: Any, top_k: int | None, shown: bool | None
     ) -> dict[str, Any]:
-        ours, merging = self.filters, self.filter_policy is FilterPolicy.MERGE
-        if merging and ours and filters:
-            if _joint(ours) == _joint(filters):
-                filters = apply_filter_policy(self.filter_policy, ours, filters)
-            else:  # of which Haystack's function leaves out the first
-                filters = {"operator": "AND", "conditions": [ours, filters]}
         return {
             "vector": vector,
-            "filter": our_filter(filters or ours),
+            "filter": self._filter(filters),
             "top_k": self.top_k if top_k is None else top_k,
             "include_embedding": self.return_embedding if shown is None else shown,
         }
 
+    def _filter(self, theirs: Any) -> FilterInput:
+        """That of a run, by the policy."""
+        ours = self.filters
+        if theirs is None or theirs == {}:
+            return our_filter(ours)
+        if ours is None or ours == {} or self.filter_policy is not FilterPolicy.MERGE:
+            return our_filter(theirs)
+        if _joint(ours) == _joint(theirs) is not None:
+            return our_filter(apply_filter_policy(self.filter_policy, ours, theirs))
+        # Haystack's function leaves out the first of these, and knows no filter of ours.
+        first, second = (read_filter(our_filter(one)) for one in (ours, theirs))
+        return cast(Expression, first) & cast(Expression, second)
 
-def _joint(filters: Mapping[str, Any]) -> Any:
+
+def _joint(filters: Any) -> Any:
+    """What joins the conditions of Haystack's filter; None for a filter of ours."""
+    if not isinstance(filters, Mapping):
+        return None
     return filters.get("operator") if "conditions" in filters else "AND"

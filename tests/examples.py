@@ -11,12 +11,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def check_examples(document: str, folder: Path) -> None:
+def check_examples(document: str, folder: Path, package: Path = ROOT) -> None:
     """The Python blocks, run as one script, print what the text blocks right after them show.
 
     Args:
         document: A file of this repository, by its path in it.
         folder: Where the script runs, and what it writes stays.
+        package: The folder that holds ``vecstore``.
     """
     path = (ROOT / document).resolve()
     assert path.is_relative_to(ROOT)
@@ -28,7 +29,7 @@ def check_examples(document: str, folder: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-W", "error", str(script)],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(package)},
         capture_output=True,
         text=True,
         timeout=900,

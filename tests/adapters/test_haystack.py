@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -319,6 +320,31 @@ def test_policies(pages: VecstoreDocumentStore) -> None:
     generated: Any = (document(id) for id in ("one", "two"))
     assert pages.write_documents(generated) == 2
     assert pages.count_documents() == 7
+
+
+def test_awaited_calls_leave_the_loop_free() -> None:
+    threads: list[int] = []
+
+    class Watched(SimpleVectorStore):
+        def _search(self, *given: Any, **asked: Any) -> Any:
+            threads.append(threading.get_ident())
+            return super()._search(*given, **asked)
+
+        def _count(self, *given: Any, **asked: Any) -> Any:
+            threads.append(threading.get_ident())
+            return super()._count(*given, **asked)
+
+    made = VecstoreDocumentStore(Watched())
+
+    async def main() -> None:
+        await made.write_documents_async([document("a", n=1)])
+        assert await made.count_documents_async() == 1
+        retriever = VecstoreEmbeddingRetriever(made)
+        assert found((await retriever.run_async([1.0, 0.0]))["documents"]) == ["a"]
+
+    asyncio.run(main())
+    assert len(threads) == 2
+    assert threading.get_ident() not in threads
 
 
 def test_a_scoped_store() -> None:

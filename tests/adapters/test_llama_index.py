@@ -244,6 +244,7 @@ def test_variety(adapter: VecstoreVectorStore, theirs: Theirs) -> None:
     assert adapter.query(query).ids[1] not in (C, "dddd")
     assert set(adapter.query(query, mmr_prefetch_k=2).ids) == {C, "dddd"}
     assert set(adapter.query(query, mmr_prefetch_factor=1).ids) == {C, "dddd"}
+    assert set(adapter.query(query, mmr_prefetch_k=1).ids) == {C, "dddd"}
     query.node_ids = [C, "dddd"]
     assert set(adapter.query(query).ids) == {C, "dddd"}
 
@@ -432,6 +433,9 @@ def test_options_of_the_store(in_memory: VecstoreVectorStore) -> None:
     assert in_memory.get_nodes([A]) == nodes()[:1]
     query = VectorStoreQuery([1.0, 1.0], similarity_top_k=9)
     assert in_memory.query(query, threshold=0.9).ids == [C]
+    stored = in_memory.store.search(vector=[1.0, 1.0], top_k=9, diversity=1.0, fetch_k=9)
+    varied = in_memory.query(query, diversity=1.0, fetch_k=9).ids
+    assert varied == [one.id for one in stored] == [C, A, B]
     assert in_memory.client is not None
     assert "SimpleVectorStore" not in in_memory.to_json()
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.dialects.conformance.deviations import DEVIATIONS
+from tests.examples import check_examples
 from vecstore import Capabilities
 from vecstore.testing import DialectSuite
 
@@ -90,24 +91,12 @@ def test_the_report_of_the_other_page_is_what_it_prints(tmp_path: Path) -> None:
 
 
 def test_the_examples_of_the_other_page_print_what_they_claim(tmp_path: Path) -> None:
-    blocks = re.findall(r"```python\n(.*?)```(?:\s*```text\n(.*?)```)?", KIT, re.DOTALL)
-    script = tmp_path / "example.py"
-    script.write_text("".join(code for code, _ in blocks), "utf-8")
     # As its users have the package. Of code that is not installed, hypothesis reads every literal
     # while it draws the first example, and takes that for a slow strategy.
     installed = tmp_path / "site-packages"
     installed.mkdir()
     (installed / "vecstore").symlink_to(ROOT / "vecstore")
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(script)],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(installed)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "".join(expected for _, expected in blocks)
+    check_examples("docs/conformance.md", tmp_path, installed)
 
 
 def test_nothing_slow_is_left_for_the_first_draw(tmp_path: Path) -> None:

@@ -282,6 +282,22 @@ def test_the_report_holds_what_the_filters_select(
     assert not local.indexes  # nothing stays behind
 
 
+def test_what_keeps_an_index_from_being_made_is_told_and_not_that_none_can_be_deleted(
+    run: Run, small_library: list[Document], local: PineconeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PINECONE_API_KEY")
+    outcome = run("demo", "--engines", "pinecone")
+    assert outcome.code == 2
+    assert "Pinecone wants an API key: set PINECONE_API_KEY" in outcome.err
+    assert "deleted" not in outcome.err
+    monkeypatch.setenv("PINECONE_API_KEY", "another-key")
+    outcome = run("demo", "--engines", "pinecone")
+    assert outcome.code == 2
+    assert "Invalid API Key" in outcome.err
+    assert "if it was made, could not be deleted" in " ".join(outcome.err.split())
+    assert "another-key" not in outcome.err + outcome.out
+
+
 def test_the_service_is_asked_only_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PINECONE_API_KEY", KEY)
     monkeypatch.delenv("PINECONE_CONTROLLER_HOST", raising=False)

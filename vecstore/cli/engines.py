@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vecstore.cli.terminal import CommandError
+from vecstore.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from vecstore.store.base import VectorStore
@@ -65,8 +66,21 @@ class PineconeEngine(Engine):
         from vecstore.store.url import open_store
 
         name = f"vecstore-demo-{secrets.token_hex(4)}"
+
+        def delete(kind: object, error: BaseException | None, trace: object) -> None:
+            try:
+                _delete_index(name)
+            except Exception:
+                if error is None:
+                    raise
+                if not isinstance(error, ConfigurationError):  # which comes before any request
+                    told = str(error) or type(error).__name__
+                    raise CommandError(
+                        f"{told}\nhint: the index {name}, if it was made, could not be deleted"
+                    ) from error
+
         with _terminated_like_interrupted(), ExitStack() as stack:
-            stack.callback(_delete_index, name)
+            stack.push(delete)
             yield stack.enter_context(open_store(self.url.format(name=name), dimension=dimension))
 
 

@@ -154,3 +154,15 @@ def test_metadata_that_may_be_null_is_no_reason_to_believe_a_server(
     with pytest.raises(UnsupportedFilterError, match="differs between versions"):
         store.count("n != 1")
     assert store.count("n == 2") == 0
+
+
+def test_an_id_that_a_server_misreads_is_left_out_all_the_same(
+    client: Any, open_milvus: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = ["a", "\U00020010", "\U00020011", "b"]
+    client.insert("others", [row(id, vector=[1.0, n]) for n, id in enumerate(ids)])
+    store = open_milvus("others", layout="plain")
+    monkeypatch.setattr(store._call, "lite", False)  # a server is asked to leave ids out
+    for out in ([ids[1]], [ids[0], ids[2]], ids):
+        found = store.search(vector=[1, 0], top_k=3, exclude_ids=out)
+        assert [one.id for one in found] == [id for id in ids if id not in out][:3]

@@ -9,6 +9,7 @@ import pytest
 
 from vecstore import Document, Expression, F, Op
 from vecstore.dialects.milvus.filters import ASKED, row_filter
+from vecstore.dialects.milvus.rows import Rows
 from vecstore.dialects.milvus.store import MilvusStore
 
 Open = Callable[..., MilvusStore]
@@ -98,3 +99,54 @@ def test_a_list_of_ten_thousand_is_not_evaluated_by_the_engine(
     assert store.count(F.k.in_(["v1", *values])) == 1
     assert store.count(F.k.not_in(["v1", *values])) == COUNT - 1
     assert max(map(len, asked)) < 10_000
+
+
+@pytest.fixture
+def as_a_server(store: MilvusStore, monkeypatch: pytest.MonkeyPatch) -> Iterator[MilvusStore]:
+    """The file's store, which asks for ids what it asks a server."""
+    monkeypatch.setattr(store._call, "lite", False)
+    return store
+
+
+@pytest.mark.parametrize("filter", [None, F.n == 3, *FILTERS[1:4]], ids=lambda one: str(one)[:40])
+def test_a_server_searches_among_ids_and_besides_them(
+    as_a_server: MilvusStore, monkeypatch: pytest.MonkeyPatch, filter: Any
+) -> None:
+    every = range(COUNT)
+    matching = [
+        str(number) for number in every if filter is None or filter.matches(METADATA[number])
+    ]
+    some = [str(number) for number in every if number % 3 == 0 or number % 7 == 3]
+    ids = [*some, "nobody", some[0]]
+    wanted = [id for id in matching if id in some]
+    monkeypatch.setattr(Rows, "selected", None)  # no document is read for its id
+
+    def found(**selection: Any) -> list[str]:
+        results = as_a_server.search(vector=[1, 0], filter=filter, **selection)
+        return [one.id for one in results]
+
+    assert found(top_k=COUNT, ids=ids) == wanted
+    assert found(top_k=3, offset=1, ids=ids) == wanted[1:4]
+    assert found(top_k=4, exclude_ids=ids) == [id for id in matching if id not in some][:4]
+    assert found(ids=["nobody"]) == []
+    assert found(exclude_ids=map(str, every)) == []
+
+
+def test_a_file_reads_documents_by_their_ids_and_leaves_many_out_by_itself(
+    store: MilvusStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    hits = MilvusStore._hits
+
+    def noted(self: MilvusStore, vector: Any, size: int, condition: str, fields: Any) -> Any:
+        asked.append(condition)
+        return hits(self, vector, size, condition, fields)
+
+    monkeypatch.setattr(MilvusStore, "_hits", noted)
+    many = [f"{number}" for number in range(1, 700)]
+    for ids in (many[:2], many):
+        assert store.search(vector=[1, 0], top_k=1, ids=ids)[0].id == "1"
+    assert asked == []
+    for ids in (many[:2], many):
+        assert store.search(vector=[1, 0], top_k=1, exclude_ids=ids)[0].id == "0"
+    assert [one[:8] for one in asked] == ["", "not (id "]

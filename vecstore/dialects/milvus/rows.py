@@ -18,6 +18,7 @@ from vecstore.dialects.milvus.layout import (
 from vecstore.document import Document, stored_document
 from vecstore.errors import BackendError
 from vecstore.filter.convert import Compiled
+from vecstore.store.backend import Selection
 from vecstore.store.collection import BATCH
 from vecstore.store.drivers import in_parts
 from vecstore.store.foreign import ForeignRecords, fault_of
@@ -77,6 +78,35 @@ class Rows:
             return None
         wanted = keys_filter(keys, self.layout.id)
         return wanted if filter is None else f"({wanted}) and ({as_text(filter)})"
+
+    def can_exclude(self, ids: Iterable[str]) -> bool:
+        """Whether an expression can name each of the ids that a row can have."""
+        return self.layout.number or self.layout.exact or all(map(is_findable, ids))
+
+    def chosen(self, operation: str, selection: Selection) -> str | None:
+        """The expression for the rows of a selection, empty for all; None if there can be none."""
+        parts: list[str] = []
+        filter = selection.filter
+        if filter is not None and self.call.lite and not filter.is_whole:
+            matching = self.matching_keys(operation, filter)
+            if selection.ids is not None:
+                wanted = self.keys(selection.ids)
+                matching = [key for key in matching if key in wanted]
+            if not matching:
+                return None
+            parts.append(keys_filter(matching, self.layout.id))
+        else:
+            if selection.ids is not None:
+                keys = self.keys(selection.ids)
+                if not keys:
+                    return None
+                parts.append(keys_filter(keys, self.layout.id))
+            if filter is not None:
+                parts.append(as_text(filter))
+        excluded = self.keys(selection.excluded)
+        if excluded:
+            parts.append(f"not ({keys_filter(excluded, self.layout.id)})")
+        return parts[0] if len(parts) == 1 else " and ".join(f"({part})" for part in parts)
 
     def fields(self, fields: Fields) -> list[str]:
         """The fields to ask for."""

@@ -49,7 +49,7 @@ from vecstore.store.url import StoreURL, flag
 if TYPE_CHECKING:
     from pymilvus import MilvusClient
 
-    from vecstore.vectors import Vector
+    from vecstore.vectors import Matrix, Vector
 
 Layout = Literal["exact", "plain"]
 Consistency = Literal["Strong", "Session", "Bounded", "Eventually"]
@@ -63,6 +63,9 @@ _CONSISTENCY = ("Strong", "Session", "Bounded", "Eventually")
 
 _LITE_MAX_COST = 250
 """milvus-lite tries each comparison in Python, some microseconds for a document."""
+_READ_RATHER: Final = 500
+"""So many more documents a file answers sooner than it tries every row for being left out; those
+with some ids it looks up, which is sooner in any case."""
 
 
 class MilvusStore(CollectionStore):
@@ -289,15 +292,27 @@ class MilvusStore(CollectionStore):
     def _search(
         self, vector: Vector, *, top_k: int, filter: Any, include_embedding: bool
     ) -> Iterable[Document]:
+        return self._nearest(vector, Selection(filter=filter), top_k, include_embedding)
+
+    def _search_selected(
+        self, vectors: Matrix, selection: Selection, *, top_k: int, include_embedding: bool
+    ) -> Iterable[Iterable[Document]]:
+        few = selection.ids is not None or len(selection.excluded) <= _READ_RATHER
+        if (self._call.lite and few) or not self._records.can_exclude(selection.excluded):
+            return super()._search_selected(
+                vectors, selection, top_k=top_k, include_embedding=include_embedding
+            )
+        return (self._nearest(one, selection, top_k, include_embedding) for one in vectors)
+
+    def _nearest(
+        self, vector: Vector, selection: Selection, top_k: int, include_embedding: bool
+    ) -> list[Document]:
         if not (self._present or self._exists("search")):
             return []
         with self._call.exclusive:
-            condition = "" if filter is None else str(filter.native)
-            if filter is not None and self._call.lite and not filter.is_whole:
-                keys = self._records.matching_keys("search", filter)
-                if not keys:
-                    return []
-                condition = keys_filter(keys, self._layout.id)
+            condition = self._records.chosen("search", selection)
+            if condition is None:
+                return []
             foreign = ForeignRecords(self._title)
 
             def ask(size: int) -> list[tuple[dict[str, Any], float]]:

@@ -58,3 +58,20 @@ def test_what_cannot_be_answered(run: Run) -> None:
         outcome = run("stats", *arguments)
         assert (outcome.code, outcome.out) == (2, "")
         assert outcome.err
+
+
+def test_what_strangers_wrote_does_not_move_the_terminal(run: Run) -> None:
+    long = "k" * 70
+    row = {"plain": "a\u202eb", "\x1b[2Jgone": 1, "\x9b0m": "\x9b", long: 1}
+    with vecstore.open_store("memory:strange.json") as store:
+        store.add([vecstore.Document("a", row, embedding=[1, 2])])
+    shown = run("stats", "memory:strange.json").out
+    assert all(one.isprintable() for one in shown.replace("\n", ""))
+    assert "[2Jgone" in shown
+    lines = shown.splitlines()
+    assert f"{long}  1  int" in lines
+    assert "plain" + " " * 45 + "1  str" in lines
+    for key in ("plain", '"\\u009b0m"'):
+        shown = run("stats", "-k", key, "memory:strange.json").out
+        assert all(one.isprintable() for one in shown.replace("\n", ""))
+        assert "1 distinct" in shown

@@ -17,6 +17,7 @@ from vecstore.cli.terminal import (
     parsed_filter,
     print_json,
     print_plain,
+    visible,
 )
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ STATS_EXAMPLES = """
 """
 
 _WIDTH = 60
+_FIRST_COLUMN = 48
+"""Characters at most: one long key is not to push all others aside."""
 
 
 def stats(
@@ -104,11 +107,14 @@ def _print_values(
     lines.append(f"{found.total:,} distinct")
     for ends in (bounds.numbers, bounds.strings):
         if ends is not None:
-            low, high = [compact_json(end, _WIDTH) for end in ends]
+            low, high = [visible(compact_json(end, _WIDTH)) for end in ends]
             lines.append(f"from {low} to {high}")
     print_plain("\n".join(lines))
 
 
 def _columns(rows: Sequence[tuple[str, str, str]]) -> str:
-    first, second = (max([len(row[column]) for row in rows]) for column in (0, 1))
+    """Rows under each other; what is longer than the first column is wide pushes its own row."""
+    rows = [(visible(first), second, visible(third)) for first, second, third in rows]
+    widest, second = (max([len(row[column]) for row in rows]) for column in (0, 1))
+    first = min(widest, _FIRST_COLUMN)
     return "\n".join([f"{a:{first}}  {b:>{second}}  {c}".rstrip() for a, b, c in rows])

@@ -153,6 +153,18 @@ def first_line(text: str) -> str:
     return "".join(character if character.isprintable() else " " for character in line)
 
 
+def visible(text: str) -> str:
+    r"""A text of a stranger's in one line, with escapes for what a terminal would act on.
+
+    Example:
+        >>> print(visible("a\x1b[2J\u202eb"))
+        a\x1b[2J\u202eb
+    """
+    return "".join(
+        one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
+    )
+
+
 def _to_json(value: Any) -> Any:
     """What json cannot write by itself: the neutral trees that some dialects compile to."""
     if hasattr(value, "to_where"):

@@ -113,10 +113,10 @@ def real_data(most: int | None = None) -> Data:
     import wordllama  # noqa: F401  (says so in one line where it is missing)
 
     from vecstore.cli.corpus import collect, library_files
-    from vecstore.cli.index_search import load_embedder
+    from vecstore.embedders import open_embedder
 
     documents = collect(library_files())[:most]
-    embed = load_embedder("wordllama").embed_documents
+    embed = open_embedder("wordllama").embed_documents
     vectors = np.asarray(embed([one.text for one in documents]), np.float32)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     keep = np.flatnonzero(lengths[:, 0] > 0)

@@ -28,6 +28,8 @@ REQUIREMENTS: Final[dict[str, tuple[str, ...]]] = {
     "llama-index": ("llama-index-core>=0.14",),
     "cli": ("typer>=0.26,<0.29", "rich>=13.8"),
     "wordllama": ("wordllama>=0.4,<0.5",),
+    "openai": ("openai>=2,<4",),
+    "sentence-transformers": ("sentence-transformers>=5",),
     "fast": ("orjson>=3.10,<4",),
     "int8": ("simsimd>=6.5,<7",),
     "testing": ("pytest>=8.2", "hypothesis>=6.110"),

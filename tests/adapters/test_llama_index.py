@@ -466,7 +466,7 @@ PAGES = [
 
 def test_an_index_with_a_query_engine(opener: Opener) -> None:
     pytest.importorskip("wordllama")
-    from vecstore.cli.index_search import WordLlamaEmbedder
+    from vecstore.embedders.wordllama import WordLlamaEmbedder
 
     model = WordLlama(embedder=WordLlamaEmbedder())
     with opener(dimension=256) as store:

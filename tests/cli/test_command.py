@@ -308,9 +308,20 @@ def _read(terminal: int) -> bytes:
 def test_the_embedder_leaves_logging_alone() -> None:
     code = (
         "import logging\n"
-        "from vecstore.cli.index_search import WordLlamaEmbedder\n"
+        "from vecstore.embedders.wordllama import WordLlamaEmbedder\n"
         "WordLlamaEmbedder().embed_query('bread')\n"
         "root = logging.getLogger()\n"
         "assert (root.handlers, root.level) == ([], logging.WARNING), (root.handlers, root.level)"
     )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+def test_the_package_is_the_command_too() -> None:
+    shown = subprocess.run(
+        [sys.executable, "-m", "vecstore", "check", "a == 1"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert shown.stdout == "ok\n"

@@ -22,7 +22,6 @@ from rich.text import Text
 
 from vecstore.cli import corpus
 from vecstore.cli.engines import ENGINES, OWN, chosen_engines, default_engines
-from vecstore.cli.index_search import WordLlamaEmbedder
 from vecstore.cli.screen import answers, progress_bar, spinner
 from vecstore.cli.terminal import (
     NEGATIVE,
@@ -34,6 +33,7 @@ from vecstore.cli.terminal import (
 )
 from vecstore.dialects.pgvector import Pgvector
 from vecstore.document import Document
+from vecstore.embedders.wordllama import WordLlamaEmbedder
 from vecstore.errors import BackendNotInstalledError
 from vecstore.filter.convert import Compiled
 from vecstore.grammar.parser import parse

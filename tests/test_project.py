@@ -296,6 +296,11 @@ ROOMS: dict[str, set[str]] = {
         "vecstore.__version__",
         "opentelemetry",
     },
+    "indexing": {
+        *LANGUAGE,
+        *(f"vecstore.{module}" for module in "document indexing installing namespace".split()),
+        "charset_normalizer",
+    },
 }
 
 
@@ -514,7 +519,7 @@ def test_a_dialect_loads_no_store(name: str) -> None:
 # --- the public namespace ---------------------------------------------------------------------
 
 
-DOORS = ("vecstore", "vecstore.authoring", "vecstore.store")
+DOORS = ("vecstore", "vecstore.authoring", "vecstore.indexing", "vecstore.store")
 
 
 def stub_of(door: str) -> dict[str, str]:
@@ -597,6 +602,7 @@ def test_the_project_speaks_of_itself_alone() -> None:
         "docs/async.md",
         "docs/copying.md",
         "docs/embedders.md",
+        "docs/indexing.md",
         "docs/interop.md",
         "docs/multi-tenancy.md",
         "docs/observability.md",

@@ -29,7 +29,8 @@ __getattr__, __dir__, __all__ = door(
             "BackendError BackendNotInstalledError ConfigurationError DialectNotFoundError "
             "DimensionMismatchError DocumentError DuplicateDocumentError EmbeddingError "
             "FilterError FilterLimitError FilterSyntaxError FilterTypeError SchemaMismatchError "
-            "ScopeError StoreClosedError StoreFileError UnsupportedFilterError VecstoreError"
+            "ScopeError SourceError StoreClosedError StoreFileError UnsupportedFilterError "
+            "VecstoreError"
         ),
         "vecstore.filter.builder": "F FilterBuilder",
         "vecstore.filter.convert": "Capabilities Compiled FilterConverter",

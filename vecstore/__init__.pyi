@@ -27,6 +27,7 @@ from vecstore.errors import FilterSyntaxError as FilterSyntaxError
 from vecstore.errors import FilterTypeError as FilterTypeError
 from vecstore.errors import SchemaMismatchError as SchemaMismatchError
 from vecstore.errors import ScopeError as ScopeError
+from vecstore.errors import SourceError as SourceError
 from vecstore.errors import StoreClosedError as StoreClosedError
 from vecstore.errors import StoreFileError as StoreFileError
 from vecstore.errors import UnsupportedFilterError as UnsupportedFilterError

@@ -19,6 +19,7 @@
     ├─ StoreClosedError
     ├─ SchemaMismatchError
     ├─ StoreFileError
+    ├─ SourceError(ValueError)
     └─ BackendError
 
 Misuse of the Python API itself (an unknown keyword, a bool where a filter belongs) is a plain
@@ -250,6 +251,22 @@ class SchemaMismatchError(VecstoreError):
 
 class StoreFileError(VecstoreError):
     """A store file that cannot be read or written; the store in memory is unchanged."""
+
+
+class SourceError(VecstoreError, ValueError):
+    """A source of documents that cannot be listed, loaded or read.
+
+    Attributes:
+        source: Id of the source, or the path of the folder that cannot be listed.
+        place: Where in the source the fault lies, such as ``"line 12"``, or None.
+    """
+
+    def __init__(
+        self, message: str, *, source: str | None = None, place: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.source = source
+        self.place = place
 
 
 class BackendError(VecstoreError):

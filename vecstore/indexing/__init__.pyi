@@ -1,0 +1,13 @@
+from vecstore.indexing.pipeline import Transform as Transform
+from vecstore.indexing.pipeline import chain as chain
+from vecstore.indexing.pipeline import fingerprint_of as fingerprint_of
+from vecstore.indexing.readers.base import Reader as Reader
+from vecstore.indexing.readers.text import read_text as read_text
+from vecstore.indexing.reading import READERS as READERS
+from vecstore.indexing.reading import Readers as Readers
+from vecstore.indexing.reading import read as read
+from vecstore.indexing.sources import KINDS as KINDS
+from vecstore.indexing.sources import Source as Source
+from vecstore.indexing.sources import file_source as file_source
+from vecstore.indexing.sources import folder as folder
+from vecstore.indexing.sources import text_source as text_source

@@ -333,10 +333,8 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
             EmbeddingError: If the embedder fails or returns unusable vectors.
             DuplicateDocumentError: With ``on_conflict="error"``. Only of an iterator, or where
                 another writer came in between, may earlier batches have been written.
-            BackendError: If the backend fails.
-
-            Each of them carries ``stored_ids`` and ``failed_ids``: of an iterator, the failed are
-            those of the window at work.
+            BackendError: If the backend fails. Each of these errors carries ``stored_ids`` and
+                ``failed_ids``: of an iterator, the failed are those of the window at work.
         """
         if unknown:
             raise unknown_keyword("add", unknown)

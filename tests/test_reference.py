@@ -18,6 +18,7 @@ NAMES = Counter(
 DOORS = (
     "vecstore",
     "vecstore.embedders",
+    "vecstore.indexing",
     "vecstore.interop",
     "vecstore.schema",
     "vecstore.store",

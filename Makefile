@@ -122,7 +122,7 @@ $(FOR_DEMO): pyproject.toml | $(BIN)/python
 $(INSTALLED): pyproject.toml | $(BIN)/python
 	@echo "Installing into $(VENV) (a minute or two the first time)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all]' --group dev
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all,testing]' --group dev
 	@touch $@
 
 # The frameworks bring plug-ins into every run of pytest, so they stand apart; what $(VENV) has is

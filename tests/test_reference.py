@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import vecstore
+
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
 NAMES = Counter(
     name
@@ -45,3 +47,14 @@ def test_every_name_there_is_public() -> None:
     public = {f"{door}.{name}" for door in DOORS for name in import_module(door).__all__}
     modules = {name for name in NAMES if name.startswith("vecstore.adapters.")}
     assert set(NAMES) - public - modules == {"vecstore.errors"}
+
+
+def test_what_assistants_are_told_is_so() -> None:
+    text = (FOLDER.parent / "llms.txt").read_text("utf-8")
+    for page in re.findall(r"\]\(([^)]+)\)", text):
+        assert (FOLDER.parent / page).is_file(), page
+    for address in re.findall(r'"([a-z]+:[^" ]+)"', text):
+        assert vecstore.StoreURL.read(address.replace("…", "localhost/db")).scheme
+    for name in re.findall(r"`(?:await )?store\.(?:aio\.)?(\w+)", text):
+        assert hasattr(vecstore.VectorStore, name), name
+    assert len(re.findall(r'"([a-z]+:[^" ]+)"', text)) > 4

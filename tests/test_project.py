@@ -112,6 +112,18 @@ def test_wheel_holds_the_whole_package_and_nothing_else(wheel_files: dict[str, b
     assert not [name for name in packed if name.endswith((".pyc", ".orig", ".rej"))]
 
 
+def test_wheel_is_small_and_brings_the_page_of_the_playground(
+    archives: tuple[Path, Path], wheel_files: dict[str, bytes]
+) -> None:
+    assert archives[0].stat().st_size < 1_000_000
+    assets = {name for name in wheel_files if name.startswith("vecstore/playground/assets/")}
+    assert {"playground.html", "playground.js", "worker.js", "docstrings.json"} <= {
+        name.rpartition("/")[2] for name in assets
+    }
+    # Python for browsers is ten times as large, and comes from elsewhere.
+    assert not [name for name in wheel_files if "pyodide" in name or name.endswith(".wasm")]
+
+
 def test_wheel_metadata(wheel_files: dict[str, bytes], wheel_metadata: Message) -> None:
     assert wheel_metadata["Name"] == "vecstore-dialects"
     assert wheel_metadata["Version"] == vecstore.__version__
@@ -269,6 +281,12 @@ ROOMS: dict[str, set[str]] = {
         "vecstore.dialects",
     },
     "schema": {*LANGUAGE, "vecstore.schema"},
+    "explaining": {*LANGUAGE, "vecstore.dialects", "vecstore.explaining"},
+    "playground": {
+        *LANGUAGE,
+        *(f"vecstore.{room}" for room in "grammar schema dialects explaining playground".split()),
+        "vecstore.__version__",
+    },
     "interop": {*LANGUAGE, "vecstore.installing", "vecstore.interop", "sqlglot"},
     "embedders": {
         "vecstore.embedders",
@@ -491,6 +509,19 @@ def test_compiling_texts_loads_no_numpy_lark_or_client() -> None:
         "    vecstore.compile_filter(filter, name, schema=schema)"
     )
     assert not loaded_after(code) & (CLIENTS | {"numpy", "lark"})
+
+
+def test_the_playground_answers_without_a_store_a_network_or_numpy() -> None:
+    code = (
+        "from vecstore.playground.answer import answer\n"
+        "for data in ('ours', 'others', 'declared'):\n"
+        "    told = answer({'filter': 'a > 1', 'documents': ['{\"a\": 2}'], 'data': data})\n"
+        "    assert told['documents'][0]['verdict'] == 'true', told\n"
+        "stores = [name for name in sys.modules if name.startswith('vecstore.store')]\n"
+        "assert not stores, stores"
+    )
+    network = {"ssl", "http", "asyncio"}  # email, which reads what is installed, has sockets
+    assert not (loaded_after(code) - loaded_after("pass")) & (CLIENTS | network | {"numpy", "lark"})
 
 
 def test_stores_stand_where_one_looks_for_them() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import vecstore
 from tests.cli.conftest import Run
-from vecstore.cli.explain import rewrites
+from vecstore.explaining.rewriting import rewrites
 
 FILTER = "year >= 2020 AND NOT (lang IN ['de', 'fr'] OR title < 'M')"
 

@@ -55,6 +55,11 @@ COMMANDS: dict[str, Listed] = {
     "dialects": Listed(
         "dialects", _BACKENDS, "Show what each backend answers exactly, and what it refuses."
     ),
+    "playground": Listed(
+        "playground",
+        _BACKENDS,
+        "Try filters on a page: every backend's query beside it as you type, and who matches.",
+    ),
     "grep": Listed(
         "grep",
         _DOCUMENTS,

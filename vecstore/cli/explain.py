@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,7 +10,6 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from vecstore.cli.filters import compiled_object
 from vecstore.cli.screen import answers, error_text
 from vecstore.cli.settings import build_dialect, complete_dialect, read_schema
 from vecstore.cli.sources import SourceOption, read_filter
@@ -20,17 +18,15 @@ from vecstore.cli.terminal import (
     FilterFileOption,
     JsonOption,
     SchemaOption,
-    compact_json,
-    error_object,
     expected_errors,
     print_json,
 )
-from vecstore.dialects.registry import compile_filter, dialect_names
-from vecstore.errors import UnsupportedFilterError
+from vecstore.dialects.registry import dialect_names
+from vecstore.explaining.outcomes import outcome_object, outcome_of
+from vecstore.explaining.plain import compact_json
+from vecstore.explaining.rewriting import remarks, rewrites
 from vecstore.filter.convert import Compiled
-from vecstore.filter.normalize import simplify
-from vecstore.filter.residual import PartialCompiled
-from vecstore.filter.tree import LOGICAL, ORDERINGS, Expression, trusted
+from vecstore.filter.tree import Expression
 
 if TYPE_CHECKING:
     from vecstore.schema import Schema
@@ -90,7 +86,9 @@ def explain(
         if declared is not None:
             declared.check(expression)
         names = dialects or ([] if store is not None else dialect_names())
-        outcomes = [(name, _outcome(name, expression, declared)) for name in names]
+        outcomes = [
+            (name, outcome_of(build_dialect(name, None, declared), expression)) for name in names
+        ]
         told = None if store is None else _explained(store, expression, declared)
     steps = rewrites(expression)
     if as_json:
@@ -100,7 +98,7 @@ def explain(
                 "normalized": expression.normalize().to_text(),
                 "rewrites": steps,
                 "remarks": remarks(expression),
-                "dialects": {name: _outcome_object(outcome) for name, outcome in outcomes},
+                "dialects": {name: outcome_object(outcome) for name, outcome in outcomes},
                 **({} if told is None else {"store": _explanation_object(told)}),
             }
         )
@@ -124,95 +122,6 @@ def explain(
             console.print(error_text(str(outcome.error)), soft_wrap=True)
             if outcome.partial is not None:
                 console.print(Text(f'residual="evaluate": {outcome.partial.summary()}', "dim"))
-
-
-def rewrites(expression: Expression) -> list[str]:
-    """What normalisation did to a filter, a line for each change.
-
-    Example:
-        >>> from vecstore import parse
-        >>> rewrites(parse("NOT (a < 1)"))
-        ['NOT a < 1  ->  a >= 1']
-    """
-    simple = simplify(expression)
-    if isinstance(simple, bool):
-        which = "every document" if simple else "no document"
-        return [f"the filter selects {which}, whatever is in it"]
-    steps = []
-    kept = 0
-    for node in simple.walk():
-        if node.op in LOGICAL:
-            continue
-        kept += 1
-        if node.merged:
-            kept += len(node.merged) - 1
-            steps.append(f"{len(node.merged)} comparisons of {node.key}  ->  {node.to_text()}")
-        elif node.op is not node.written_op:
-            written = trusted(node.written_op, node.operands)
-            steps.append(f"NOT {written.to_text()}  ->  {node.to_text()}")
-    written_atoms = sum(1 for node in expression.walk() if node.op not in LOGICAL)
-    if kept < written_atoms:
-        gone = written_atoms - kept
-        steps.append(
-            f"{gone} comparison{'s' if gone > 1 else ''} left out: said twice or by another, or "
-            "the same for every document"
-        )
-    return steps
-
-
-def remarks(expression: Expression) -> list[str]:
-    """What may surprise in how a filter is answered, a line for each remark.
-
-    Example:
-        >>> from vecstore import parse
-        >>> remarks(parse("year >= 2010"))
-        ['year >= 2010: a list under year never matches an ordering; with == and IN one element is \
-enough']
-        >>> remarks(parse("year == 2010"))
-        []
-    """
-    simple = simplify(expression)
-    if isinstance(simple, bool):
-        return []
-    orderings = {
-        str(node.key): node for node in reversed(list(simple.walk())) if node.op in ORDERINGS
-    }
-    return [
-        f"{node.to_text()}: a list under {key} never matches an ordering; with == and IN one "
-        "element is enough"
-        for key, node in reversed(orderings.items())
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class _Refused:
-    """What a backend does not answer whole, and which part of it it does."""
-
-    error: UnsupportedFilterError
-    partial: PartialCompiled | None
-
-
-def _outcome(name: str, expression: Expression, schema: Schema | None) -> Compiled | _Refused:
-    emitter = build_dialect(name, None, schema)
-    try:
-        return emitter.compile(expression)
-    except UnsupportedFilterError as error:
-        partial = compile_filter(expression, emitter, residual=True)
-        return _Refused(error, partial if isinstance(partial, PartialCompiled) else None)
-
-
-def _outcome_object(outcome: Compiled | _Refused) -> dict[str, Any]:
-    if isinstance(outcome, Compiled):
-        return compiled_object(outcome)
-    told: dict[str, Any] = {"refused": error_object(outcome.error)}
-    partial = outcome.partial
-    if partial is not None:
-        told["partial"] = {
-            "answered": [part.to_text() for part in partial.answered],
-            "evaluated": [part.to_text() for part in partial.evaluated],
-            "asked": compiled_object(partial.wider),
-        }
-    return told
 
 
 def _explained(url: str, expression: Expression, schema: Schema | None) -> Explanation:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import typer
 
 from vecstore.cli.settings import (
@@ -20,13 +18,13 @@ from vecstore.cli.terminal import (
     FilterFileOption,
     JsonOption,
     SchemaOption,
-    error_object,
     expected_errors,
     print_json,
     print_plain,
 )
 from vecstore.errors import FilterError
-from vecstore.filter.convert import NO_QUERY, Compiled
+from vecstore.explaining.outcomes import compiled_object
+from vecstore.explaining.plain import error_object
 from vecstore.filter.tree import LOGICAL, Expression
 
 PARSE_EXAMPLES = """
@@ -162,17 +160,6 @@ def compile(
             print_json(compiled_object(compiled))
         else:
             print_plain(str(compiled))
-
-
-def compiled_object(compiled: Compiled) -> dict[str, Any]:
-    """A compiled filter for a program to read; ``query`` is null where there is none to run."""
-    return {
-        "dialect": compiled.dialect,
-        "query": None if compiled.native is NO_QUERY else compiled.query,
-        "params": compiled.params,
-        "matches_all": compiled.matches_all,
-        "matches_nothing": compiled.matches_nothing,
-    }
 
 
 def tree_lines(root: Expression) -> list[str]:

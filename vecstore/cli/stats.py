@@ -11,7 +11,6 @@ from vecstore.cli.terminal import (
     FilterArgument,
     FilterFileOption,
     JsonOption,
-    compact_json,
     expected_errors,
     key_path,
     parsed_filter,
@@ -19,6 +18,7 @@ from vecstore.cli.terminal import (
     print_plain,
     visible,
 )
+from vecstore.explaining.plain import compact_json
 
 if TYPE_CHECKING:
     from vecstore.store.base import VectorStore

@@ -633,6 +633,8 @@ def test_the_project_speaks_of_itself_alone() -> None:
         "docs/async.md",
         "docs/copying.md",
         "docs/embedders.md",
+        "docs/errors.md",
+        "docs/filters-from-people.md",
         "docs/indexing.md",
         "docs/interop.md",
         "docs/multi-tenancy.md",

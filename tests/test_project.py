@@ -316,8 +316,11 @@ ROOMS: dict[str, set[str]] = {
     },
     "indexing": {
         *LANGUAGE,
-        *(f"vecstore.{module}" for module in "document indexing installing namespace".split()),
-        "charset_normalizer",
+        *(
+            f"vecstore.{module}"
+            for module in "document embedding indexing installing namespace".split()
+        ),
+        *"charset_normalizer numpy tiktoken".split(),
     },
 }
 

@@ -32,6 +32,7 @@ REQUIREMENTS: Final[dict[str, tuple[str, ...]]] = {
     "sentence-transformers": ("sentence-transformers>=5",),
     "fast": ("orjson>=3.10,<4",),
     "int8": ("simsimd>=6.5,<7",),
+    "tiktoken": ("tiktoken>=0.9",),
     "detect": ("charset-normalizer>=3.4,<4",),
     "testing": ("pytest>=8.2", "hypothesis>=6.110"),
 }

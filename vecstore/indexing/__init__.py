@@ -17,6 +17,8 @@ __getattr__, __dir__, __all__ = door(
         "vecstore.indexing.readers.base": "Reader",
         "vecstore.indexing.readers.text": "read_text",
         "vecstore.indexing.reading": "READERS Readers read",
+        "vecstore.indexing.splitting": "SENTENCE_ENDS Splitter TokenSplitter",
+        "vecstore.indexing.tokens": "Tokens",
         "vecstore.indexing.sources": "KINDS Source file_source folder text_source",
     },
 )

@@ -11,3 +11,7 @@ from vecstore.indexing.sources import Source as Source
 from vecstore.indexing.sources import file_source as file_source
 from vecstore.indexing.sources import folder as folder
 from vecstore.indexing.sources import text_source as text_source
+from vecstore.indexing.splitting import SENTENCE_ENDS as SENTENCE_ENDS
+from vecstore.indexing.splitting import Splitter as Splitter
+from vecstore.indexing.splitting import TokenSplitter as TokenSplitter
+from vecstore.indexing.tokens import Tokens as Tokens

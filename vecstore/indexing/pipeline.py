@@ -46,7 +46,7 @@ def chain(*steps: Transform) -> Transform:
     return chained
 
 
-def fingerprint(name: str, **settings: Any) -> str:
+def fingerprint(name: str, /, **settings: Any) -> str:
     """A short text that is the same for the same name and settings, in every process.
 
     Example:

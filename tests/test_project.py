@@ -320,7 +320,7 @@ ROOMS: dict[str, set[str]] = {
             f"vecstore.{module}"
             for module in "document embedding indexing installing namespace".split()
         ),
-        *"charset_normalizer numpy tiktoken".split(),
+        *"charset_normalizer markdown_it numpy pypdf selectolax tiktoken trafilatura yaml".split(),
     },
 }
 

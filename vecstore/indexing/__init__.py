@@ -15,6 +15,10 @@ __getattr__, __dir__, __all__ = door(
     {
         "vecstore.indexing.pipeline": "Transform chain fingerprint_of",
         "vecstore.indexing.readers.base": "Reader",
+        "vecstore.indexing.readers.html": "read_html",
+        "vecstore.indexing.readers.markdown": "read_markdown",
+        "vecstore.indexing.readers.pdf": "read_pdf",
+        "vecstore.indexing.readers.records": "read_csv read_json read_jsonl",
         "vecstore.indexing.readers.text": "read_text",
         "vecstore.indexing.reading": "READERS Readers read",
         "vecstore.indexing.splitting": "SENTENCE_ENDS Splitter TokenSplitter",

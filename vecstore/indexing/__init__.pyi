@@ -2,6 +2,12 @@ from vecstore.indexing.pipeline import Transform as Transform
 from vecstore.indexing.pipeline import chain as chain
 from vecstore.indexing.pipeline import fingerprint_of as fingerprint_of
 from vecstore.indexing.readers.base import Reader as Reader
+from vecstore.indexing.readers.html import read_html as read_html
+from vecstore.indexing.readers.markdown import read_markdown as read_markdown
+from vecstore.indexing.readers.pdf import read_pdf as read_pdf
+from vecstore.indexing.readers.records import read_csv as read_csv
+from vecstore.indexing.readers.records import read_json as read_json
+from vecstore.indexing.readers.records import read_jsonl as read_jsonl
 from vecstore.indexing.readers.text import read_text as read_text
 from vecstore.indexing.reading import READERS as READERS
 from vecstore.indexing.reading import Readers as Readers

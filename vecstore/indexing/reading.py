@@ -9,6 +9,10 @@ from vecstore.document import Document
 from vecstore.errors import SourceError
 from vecstore.indexing.pipeline import fingerprint, fingerprint_of
 from vecstore.indexing.readers.base import Reader
+from vecstore.indexing.readers.html import read_html
+from vecstore.indexing.readers.markdown import read_markdown
+from vecstore.indexing.readers.pdf import read_pdf
+from vecstore.indexing.readers.records import read_csv, read_json, read_jsonl
 from vecstore.indexing.readers.text import read_text
 from vecstore.indexing.sources import Source
 
@@ -66,7 +70,15 @@ class Readers:
         return reader
 
 
-READERS: MutableMapping[str, Reader] = {"text": read_text()}
+READERS: MutableMapping[str, Reader] = {
+    "csv": read_csv(),
+    "html": read_html(),
+    "json": read_json(),
+    "jsonl": read_jsonl(),
+    "markdown": read_markdown(),
+    "pdf": read_pdf(),
+    "text": read_text(),
+}
 """The reader of each kind, for :func:`read`; put one of your own into it."""
 
 read = Readers(READERS)

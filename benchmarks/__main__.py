@@ -40,6 +40,7 @@ CLOSER_LOOKS = {
     "hostile_filters": "hostile_filters",
     "profile": "profiles",
     "adapters": "adapters",
+    "splitting": "splitting",
 }
 """Modules of this package, whose clients need not be there for all else."""
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks import splitting
 from tests.indexing.texts import CHINESE, ENGLISH, TEXTS
 from vecstore import BackendNotInstalledError, ConfigurationError, Document, DocumentError
 from vecstore.embedding import estimate_tokens
@@ -450,6 +451,23 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, cl100k: Any) 
     monkeypatch.setitem(__import__("sys").modules, "tiktoken", None)
     with pytest.raises(BackendNotInstalledError, match=r"pip install 'tiktoken>=.*the extra tikto"):
         TokenSplitter.spring()
+
+
+def test_the_benchmark_counts_what_slices_lack(
+    cl100k: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def tokens(text: str, size: int, encoding: Any) -> dict[str, Any]:
+        ids = encoding.encode_ordinary(text)
+        parts = range(0, len(ids), size)
+        return {"a peer": lambda: [encoding.decode(ids[at : at + size]) for at in parts]}
+
+    monkeypatch.setattr(splitting, "_peers", tokens)
+    monkeypatch.setattr(splitting, "_ROUNDS", 1)
+    splitting._compare("Chinese", CHINESE * 4, 50, cl100k)
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[-3:]]
+    assert [row[-3:] for row in rows[:2]] == [["0"] * 3] * 2
+    assert rows[2][:2] == ["a", "peer"]
+    assert int(rows[2][-2]) > int(rows[2][-1]) > 0
 
 
 # --- cost -------------------------------------------------------------------------------------

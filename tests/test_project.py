@@ -272,6 +272,8 @@ ROOMS: dict[str, set[str]] = {
     "filter": LANGUAGE,
     "grammar": {*LANGUAGE, "vecstore.grammar"},
     "frozen.py": set(),
+    "prompting.py": {"vecstore.errors"},
+    "content.py": {*LANGUAGE, "vecstore.document", "vecstore.prompting"},
     "plugins.py": {"vecstore.errors", "vecstore.frozen"},
     "dialects": {
         *LANGUAGE,

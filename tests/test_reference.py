@@ -22,6 +22,7 @@ DOORS = (
     "vecstore.embedders",
     "vecstore.indexing",
     "vecstore.interop",
+    "vecstore.prompting",
     "vecstore.schema",
     "vecstore.store",
     "vecstore.testing",

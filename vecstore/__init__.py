@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 __getattr__, __dir__, __all__ = door(
     __name__,
     {
+        "vecstore.content": "ContentFormatter MetadataMode",
         "vecstore.copying.copier": "Copied copy",
         "vecstore.dialects.base": "Dialect",
         "vecstore.dialects.milvus.store": "MilvusStore",

@@ -1,3 +1,5 @@
+from vecstore.content import ContentFormatter as ContentFormatter
+from vecstore.content import MetadataMode as MetadataMode
 from vecstore.copying.copier import Copied as Copied
 from vecstore.copying.copier import copy as copy
 from vecstore.dialects.base import Dialect as Dialect

@@ -299,6 +299,7 @@ _KNOWN: Final[dict[str, tuple[str, ...]]] = {
         "max_cost",
         "schema",
         *_EVALUATION,
+        "embed_as",
     ),
 }
 

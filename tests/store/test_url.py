@@ -141,7 +141,8 @@ def test_each_place_names_the_options_that_it_takes() -> None:
         open_store("memory:", nothing_like_it=1)
     assert str(keyword.value).endswith(
         "by keyword it takes: metric, dimension, batching, quantize, sidecar, embedder, "
-        "async_threads, observers, observe_content, max_cost, schema, residual, residual_limit"
+        "async_threads, observers, observe_content, max_cost, schema, residual, "
+        "residual_limit, embed_as"
     )
     for name in ("batching", "embedder", "async_threads", "observers", "observe_content"):
         with pytest.raises(ConfigurationError, match=rf"given by keyword: .*{name}=\.\.\."):

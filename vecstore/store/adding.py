@@ -39,6 +39,7 @@ from vecstore.store.backend import (
     repeated_error,
 )
 from vecstore.store.capabilities import OnError
+from vecstore.store.embedded import text_to_embed
 from vecstore.store.limits import RecordLimits
 
 if TYPE_CHECKING:
@@ -57,7 +58,10 @@ _STACKED_BYTES = 32 * 1024 * 1024
 
 
 class Prepared:
-    """A document on its way, with the metadata that will be stored."""
+    """A document on its way, with the metadata that will be stored.
+
+    Its ``text`` is what is stored until the checks are over, and what is embedded from then on.
+    """
 
     __slots__ = ("document", "id", "metadata", "position", "text")
 
@@ -430,8 +434,11 @@ class Adding:
         given = [item for item in prepared if item.document.embedding is not None]
         blank: list[Prepared] = []
         texts: list[Prepared] = []
+        embed_as = self._store.embed_as
         for item in prepared if len(given) < len(prepared) else ():
             if item.document.embedding is None:
+                if embed_as is not None:
+                    item.text = text_to_embed(embed_as, item.id, item.text, item.metadata)
                 (blank if _is_blank(item.text) else texts).append(item)
         if (blank or texts) and self._store._bound_embedder is None:
             raise ConfigurationError(
@@ -468,7 +475,7 @@ class Adding:
             if not _is_blank(batch[0].text):
                 raise
             for item in batch:
-                self._lose(item, _blank_text(item.id, error))
+                self._lose(item, _blank_text(item, error))
             self._refusals.settle(len(self._window))
             return (), _stacked(())
         self._store._check_dimension_limit(matrix.shape[1])
@@ -506,7 +513,7 @@ class Adding:
             chosen = batch[start : start + size]
             yield Batch(
                 ids=[item.id for item in chosen],
-                texts=[item.text for item in chosen],
+                texts=[item.document.text for item in chosen],
                 metadata=[item.metadata for item in chosen],
                 vectors=vectors[start : start + size],
                 on_conflict=self._call.on_conflict,
@@ -544,8 +551,9 @@ def _is_blank(text: str) -> bool:
     return not text or text.isspace()
 
 
-def _blank_text(id: str, error: EmbeddingError) -> EmbeddingError:
-    blank = EmbeddingError(f"document {shown_id(id)} has a blank text, and {error}")
+def _blank_text(item: Prepared, error: EmbeddingError) -> EmbeddingError:
+    what = "has a blank text" if item.text == item.document.text else "is blank by embed_as"
+    blank = EmbeddingError(f"document {shown_id(item.id)} {what}, and {error}")
     blank.__cause__ = error.__cause__
     return blank
 

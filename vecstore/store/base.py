@@ -58,6 +58,7 @@ from vecstore.store.arguments import (
 )
 from vecstore.store.backend import StoreHooks, id_parts
 from vecstore.store.capabilities import Metric, OnConflict, OnError, StoreCapabilities
+from vecstore.store.embedded import EmbedAs, read_embed_as
 from vecstore.store.guard import GuardedHooks
 from vecstore.store.observing import (
     Observer,
@@ -147,6 +148,10 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
             ``"evaluate"`` the rest of it on what the engine finds. Each call may say otherwise.
         residual_limit: How many documents a call looks at for that at most; past it, it raises an
             error that says what it cost so far. None lifts the limit.
+        embed_as: What is embedded of a document in place of its text, which is stored as it is: a
+            function from the document to a text, such as ``ContentFormatter().for_embedding``. It
+            gets the document as it will be stored, and is not asked about documents that bring
+            their embeddings, nor about queries.
 
     Raises:
         ConfigurationError: If one of these cannot work.
@@ -174,6 +179,7 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         schema: Schema | None = None,
         residual: Residual = "refuse",
         residual_limit: int | None = RESIDUAL_LIMIT,
+        embed_as: EmbedAs | None = None,
         **unknown: Unpack[NoOptions],
     ) -> None:
         if unknown:
@@ -205,6 +211,7 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
             schema,
             residual,
             residual_limit,
+            embed_as,
         )
         self._check_dimension_limit(dimension)
 
@@ -217,6 +224,7 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         schema: Schema | None = None,
         residual: Residual = "refuse",
         residual_limit: int | None = RESIDUAL_LIMIT,
+        embed_as: EmbedAs | None = None,
     ) -> None:
         """Take the options that concern no backend."""
         self.async_threads = read_threads(async_threads)
@@ -226,6 +234,7 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         self._schema = read_schema(schema)
         self._residual = read_residual(residual)
         self._residual_limit = read_residual_limit(residual_limit)
+        self._embed_as = read_embed_as(embed_as)
         self._told_shapes: set[int] = set()
         self._parted: Recent[Expression, PartialCompiled] | None = None
 
@@ -279,6 +288,11 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
     def embedder(self) -> EmbedderInput | None:
         """What turns texts into vectors, as it was given."""
         return None if self._bound_embedder is None else self._bound_embedder.embedder
+
+    @property
+    def embed_as(self) -> EmbedAs | None:
+        """What makes the text that is embedded of a document; None where that is its own."""
+        return self._embed_as
 
     @property
     def native(self) -> Any:
@@ -1245,6 +1259,11 @@ class ScopedStore(VectorStore):
     def async_threads(self) -> int:  # type: ignore[override]
         """How many awaited calls run at the same time, of the store and all its views."""
         return self._parent.async_threads
+
+    @property
+    def embed_as(self) -> EmbedAs | None:
+        """What makes the text that is embedded of a document; None where that is its own."""
+        return self._embed_as
 
     @property
     def native(self) -> NoReturn:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from vecstore.errors import ConfigurationError
 from vecstore.store.arguments import Residual, residual_fault
+from vecstore.store.embedded import EmbedAs
 from vecstore.store.observing import Observer
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class CommonOptions(TypedDict, total=False):
     schema: Schema | None
     residual: Residual
     residual_limit: int | None
+    embed_as: EmbedAs | None
 
 
 COMMON_OPTIONS: Final = tuple(CommonOptions.__annotations__)

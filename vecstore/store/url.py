@@ -25,6 +25,7 @@ from vecstore.filter.cost import read_max_cost
 from vecstore.installing import install_line
 from vecstore.plugins import PlugIns
 from vecstore.store.base import VectorStore
+from vecstore.store.embedded import read_embed_as
 from vecstore.store.observing import read_observers
 from vecstore.store.options import (
     COMMON_OPTIONS,
@@ -444,6 +445,8 @@ def _check_common(common: dict[str, Any]) -> None:
         read_residual(common["residual"])
     if "residual_limit" in common:
         read_residual_limit(common["residual_limit"])
+    if "embed_as" in common:
+        read_embed_as(common["embed_as"])
     if "async_threads" in common:
         read_threads(common["async_threads"])
     if isinstance(common.get("observers"), Iterator):

@@ -8,6 +8,7 @@ from vecstore.testing.store_suite.chosen import Chosen
 from vecstore.testing.store_suite.closing import Closing
 from vecstore.testing.store_suite.deleting import Deleting
 from vecstore.testing.store_suite.diverse import Diverse
+from vecstore.testing.store_suite.embedded import Embedded
 from vecstore.testing.store_suite.embedding import Embedding
 from vecstore.testing.store_suite.evaluating import Evaluating
 from vecstore.testing.store_suite.filtering import Filtering
@@ -61,6 +62,7 @@ class StoreSuite(
     Foreign,
     Limits,
     Embedding,
+    Embedded,
     Lifecycle,
     Closing,
     Processes,

@@ -102,7 +102,7 @@ class StoreSuiteBase:
 
         Args:
             **options: What every store takes: ``embedder``, ``metric``, ``dimension``,
-                ``batching``; those that a test does not care about are left out.
+                ``batching``, ``embed_as``; those that a test does not care about are left out.
         """
         raise NotImplementedError("say how a store is made: def make_store(self, **options)")
 

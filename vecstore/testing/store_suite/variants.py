@@ -52,7 +52,7 @@ class Observed(StoreSuiteBase):
     """Put before a suite: an observer that always fails watches its stores, to no effect."""
 
     def view(self, made: VectorStore) -> VectorStore:
-        made._set_up(observers=[_Failing()])
+        made._set_up(observers=[_Failing()], embed_as=made.embed_as)
         return made
 
 

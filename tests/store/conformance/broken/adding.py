@@ -333,3 +333,42 @@ class ReadsIdsAsNumbers(SimpleVectorStore):
         for id in selection.ids or ():
             if id.strip() == "1":
                 yield stored_document(id, "not asked for", {})
+
+
+# --- embed_as -----------------------------------------------------------------------------------
+
+
+@caught_by("test_what_is_embedded_is_not_what_is_stored")
+class StoresWhatIsEmbedded(SimpleVectorStore):
+    def _add(self, batch: Batch) -> Iterable[str]:
+        if self.embed_as is None:
+            return super()._add(batch)
+        documents = map(Document, batch.texts, batch.metadata, batch.ids)
+        return super()._add(replace(batch, texts=[self.embed_as(one) for one in documents]))
+
+
+@caught_by("test_what_is_embedded_is_not_what_is_stored")
+@caught_by("test_batches_are_cut_by_what_is_embedded")
+class TakesNoNotice(SimpleVectorStore):
+    embed_as = None
+
+
+@caught_by("test_what_is_no_function_is_refused")
+class KeepsItFromTheBase(SimpleVectorStore):
+    def __init__(self, *arguments: Any, embed_as: Any = None, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+
+
+@caught_by("test_embed_as_sees_what_is_stored")
+class AsksWithWhatItStores(SimpleVectorStore):
+    def _add(self, batch: Batch) -> Iterable[str]:
+        if self.embed_as is not None:
+            for id, text, metadata in zip(batch.ids, batch.texts, batch.metadata, strict=True):
+                self.embed_as(stored_document(id, text, metadata))
+        return super()._add(batch)
+
+
+@caught_by("test_nothing_is_stored_where_embed_as_fails[it fails]")
+class EmbedsWhileItChecks(SimpleVectorStore):
+    def _check_documents(self, documents: Sequence[Any]) -> None:
+        self.embedder.embed_documents([one.text for one in documents])  # type: ignore[union-attr]

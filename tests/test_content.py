@@ -11,6 +11,7 @@ from hypothesis import given
 
 from vecstore import ConfigurationError, ContentFormatter, Document, MetadataMode
 from vecstore.document import stored_document
+from vecstore.indexing import TokenSplitter, read_markdown, text_source
 from vecstore.testing.strategies import metadata as some_metadata
 
 METADATA: dict[str, Any] = {
@@ -24,6 +25,7 @@ METADATA: dict[str, Any] = {
     "author": {"name": "Ana", "born": {"year": 1980}},
     "a.b": "dotted",
     "chunk": {"index": 3},
+    "span": [5, 9],
 }
 DOCUMENT = Document("Body {key} {metadata}", METADATA, id="a")
 ALL = [
@@ -33,6 +35,7 @@ ALL = [
     "chunk.index: 3",
     "rating: 4.5",
     "sold: true",
+    "span: 5, 9",
     "tags: a, b",
     "title: Rye",
     "year: 2020",
@@ -51,10 +54,10 @@ def test_what_each_mode_shows() -> None:
     )
     assert lines(formatter, MetadataMode.ALL) == ALL
     assert lines(formatter, MetadataMode.EMBED) == [
-        line for line in ALL if not line.startswith(("year", "author", "chunk"))
+        line for line in ALL if not line.startswith(("year", "author", "chunk", "span"))
     ]
     assert lines(formatter, MetadataMode.INFERENCE) == [
-        line for line in ALL if not line.startswith(("author.name", "a.b", "chunk"))
+        line for line in ALL if not line.startswith(("author.name", "a.b", "chunk", "span"))
     ]
     assert formatter.format(DOCUMENT, MetadataMode.NONE) == DOCUMENT.text
     assert formatter.for_embedding(DOCUMENT) == formatter.format(DOCUMENT, MetadataMode.EMBED)
@@ -65,6 +68,22 @@ def test_what_each_mode_shows() -> None:
 def test_where_nothing_is_left_the_text_comes_alone(metadata: dict[str, Any]) -> None:
     document = Document("  the text\n", metadata)
     assert ContentFormatter().for_embedding(document) == document.text
+
+
+def test_a_section_that_moved_is_embedded_as_before() -> None:
+    section = "## Rye\n\nIt rises overnight. It is baked slowly.\n"
+    embedded = [
+        [
+            ContentFormatter().for_embedding(piece)
+            for document in read_markdown()(text_source("a.md", before + section, "markdown"))
+            for piece in TokenSplitter(6)([document])
+            if document.metadata["headings"] == ["Breads", "Rye"]
+        ]
+        for before in ("# Breads\n\n", "# Breads\n\n## Flour\n\nIt is milled.\n\n")
+    ]
+    assert len(embedded[0]) > 1
+    assert embedded[0] == embedded[1]
+    assert "Rye" in embedded[0][0]
 
 
 def test_the_order_of_the_keys_does_not_count() -> None:

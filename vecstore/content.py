@@ -15,10 +15,11 @@ from vecstore.filter.keys import read_key
 from vecstore.filter.values import UnusableValue
 from vecstore.prompting import Template
 
-CHUNK: Final = "chunk"
-"""The key under which indexing keeps where a chunk stands: shown only where all is."""
-
 Path = tuple[str, ...]
+
+_PLACES: Final = frozenset[Path]({("chunk",), ("span",)})
+"""Keys under which indexing keeps where a text stands in its source: shown only where all is, or a
+text would be another as soon as something before it grows."""
 
 
 class MetadataMode(enum.Enum):
@@ -40,7 +41,8 @@ class ContentFormatter:
 
     Keys come in the order of their code points, since not every store keeps another; those of
     objects are joined by dots, the values of lists by commas. Nulls, empty lists and empty objects
-    are left out. Where nothing is left to show, the text comes alone, unchanged.
+    are left out, and so is where a text stands in its source (``chunk`` and ``span``), but with
+    ``MetadataMode.ALL``. Where nothing is left to show, the text comes alone, unchanged.
 
     Args:
         hide_embed: Keys that are not embedded, as a filter names them: ``"author"`` hides all of an
@@ -81,7 +83,7 @@ class ContentFormatter:
                 raise ConfigurationError(f"{name} is a set of keys: write {name}={{{keys!r}}}")
             put(self, name, frozenset(keys))
             try:
-                paths[mode] = frozenset([read_key(key) for key in keys] + [(CHUNK,)])
+                paths[mode] = _PLACES.union(map(read_key, keys))
             except UnusableValue as fault:
                 raise ConfigurationError(f"{name}: {fault.reason}; {fault.remedy}") from None
         if not isinstance(self.separator, str):

@@ -99,6 +99,19 @@ def test_a_store_embeds_with_it_called_and_awaited(service: Service) -> None:
     assert len(service.asked) == 6
 
 
+def test_each_event_loop_has_connections_of_its_own(service: Service) -> None:
+    loops = [asyncio.new_event_loop() for _ in range(2)]
+    with service.embedder() as embedder:
+        for loop in [*loops, *loops]:
+            found = loop.run_until_complete(embedder.aembed_query("aa"))
+            assert found.tolist() == vector_of("aa")
+        assert len(set(embedder._awaiting.values())) == 2
+        for loop in loops:
+            loop.run_until_complete(embedder.aclose())
+            loop.close()
+        assert not embedder._awaiting
+
+
 def test_a_failure_for_a_moment_is_tried_again(service: Service) -> None:
     def once(body: dict[str, Any]) -> tuple[int, Any]:
         service.answer = usual
@@ -121,7 +134,11 @@ def test_a_failure_for_a_moment_is_tried_again(service: Service) -> None:
         ),
         (404, {"error": {"message": "no model"}}, "there is no such model"),
         (429, {"error": {"message": "slow down", "code": "rate_limit"}}, "429 (rate_limit)"),
-        (400, {"error": {"message": "too long: a secret text", "code": "x y"}}, "a text may be"),
+        (
+            400,
+            {"error": {"message": "too long: a secret text", "code": "a secret"}},
+            "a text may be",
+        ),
         (500, "what?", "answered 500"),
         (200, {"object": "list", "data": [], "model": "small"}, "did not answer with vectors"),
         (200, {"data": [{"index": 5, "embedding": [1.0]}]}, "1 vectors for 1 texts, 0 of them"),
@@ -189,6 +206,29 @@ def test_a_client_of_ones_own_stays_open(service: Service) -> None:
         assert asyncio.run(store.aio.search("a", top_k=1))[0].text == "a"
     assert client.embeddings.create(input=["a"], model="small").data[0].embedding
     client.close()
+
+
+def test_a_client_of_ones_own_is_not_used_in_a_forked_child(service: Service) -> None:
+    import openai
+
+    with openai.OpenAI(api_key=KEY, base_url=service.address, max_retries=0) as client:
+        embedder = OpenAIEmbedder("small", client=client)
+        context = multiprocessing.get_context("fork")
+        ours, theirs = context.Pipe()
+
+        def ask() -> None:
+            try:
+                theirs.send(embedder.embed_query("a").tolist())
+            except ConfigurationError as error:
+                theirs.send(str(error))
+
+        child = context.Process(target=ask)
+        child.start()
+        assert ours.poll(60)
+        assert "make the embedder in the child" in ours.recv()
+        child.join()
+        ours.close(), theirs.close()
+        assert embedder.embed_query("a").tolist() == vector_of("a")
 
 
 def test_threads_and_a_fork_have_what_they_need(service: Service) -> None:

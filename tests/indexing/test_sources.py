@@ -123,13 +123,17 @@ def test_links_lead_no_listing_out_of_the_folder_or_in_a_circle(tree: Path) -> N
     secret = tree.parent / "secret.txt"
     secret.write_text("secret", "utf-8")
     (tree / "out.txt").symlink_to(secret)
+    beside = tree.parent / f"{tree.name}-of-others"
+    beside.mkdir()
+    (beside / "secret.txt").write_text("secret", "utf-8")
+    (tree / "sibling.txt").symlink_to(beside / "secret.txt")
     (tree / "gone.txt").symlink_to(tree / "nothing.txt")
     (tree / "within.txt").symlink_to(tree / "b.txt")
     (tree / "circle").symlink_to(tree)
     skipped: list[Path] = []
     found = ids(tree, skipped=skipped.append)
     assert found == ["a/deep/y.TXT", "a/x.md", "b.txt", "within.txt"]
-    assert [path.name for path in skipped] == ["p.png", "gone.txt", "out.txt"]
+    assert [path.name for path in skipped] == ["p.png", "gone.txt", "out.txt", "sibling.txt"]
     # The folder itself may be behind a link.
     (tree.parent / "other").symlink_to(tree)
     assert ids(tree.parent / "other") == found

@@ -89,20 +89,16 @@ class Rows:
         filter = selection.filter
         if filter is not None and self.call.lite and not filter.is_whole:
             matching = self.matching_keys(operation, filter)
-            if selection.ids is not None:
-                wanted = self.keys(selection.ids)
-                matching = [key for key in matching if key in wanted]
             if not matching:
                 return None
             parts.append(keys_filter(matching, self.layout.id))
-        else:
-            if selection.ids is not None:
-                keys = self.keys(selection.ids)
-                if not keys:
-                    return None
-                parts.append(keys_filter(keys, self.layout.id))
-            if filter is not None:
-                parts.append(as_text(filter))
+        elif filter is not None:
+            parts.append(as_text(filter))
+        if selection.ids is not None:
+            wanted = self.keys(selection.ids)
+            if not wanted:
+                return None
+            parts.append(keys_filter(wanted, self.layout.id))
         excluded = self.keys(selection.excluded)
         if excluded:
             parts.append(f"not ({keys_filter(excluded, self.layout.id)})")

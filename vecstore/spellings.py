@@ -277,7 +277,7 @@ _KNOWN: Final[dict[str, tuple[str, ...]]] = {
         "include_embedding",
         *_EVALUATION,
     ),
-    "add": ("on_conflict", "on_error", "progress"),
+    "add": ("on_conflict", "on_error", "embed", "progress"),
     "get": ("filter", "order_by", "after", "limit", "include_embedding", *_EVALUATION),
     "update_metadata": ("filter", "set", "unset", *_EVALUATION),
     "delete": ("filter", "return_ids", *_EVALUATION),

@@ -85,11 +85,6 @@ def rows_of_zeros(matrix: Matrix) -> list[int]:
     return [row for row in suspects if not matrix[row].any()]
 
 
-def first_zero(matrix: Matrix) -> int | None:
-    """The first row that is all zeros."""
-    return next(iter(rows_of_zeros(matrix)), None)
-
-
 def _rows_by_square(matrix: Matrix, chosen: Callable[[Any], Any]) -> list[int]:
     """Rows chosen by their squared length, which takes a third of a look at every number."""
     if not matrix.size:

@@ -457,6 +457,24 @@ def test_misuse() -> None:
         VecstoreDocumentStore("memory:").write_documents([F.n == 1])
 
 
+def test_documents_without_an_embedding_are_kept_and_not_retrieved(tmp_path: Path) -> None:
+    later = Document(id="later", content="foo", meta={"n": 7})
+    for url in ("memory:", f"qdrant:{tmp_path}?collection=a&dimension=2"):
+        documents = VecstoreDocumentStore(url)
+        whole = Document(id="whole", content="foo", embedding=[1.0, 0.0])
+        assert documents.write_documents([later, whole]) == 2
+        assert documents.filter_documents(one("n", "==", 7)) == [later]
+        retriever = VecstoreEmbeddingRetriever(documents)
+        assert [found.id for found in retriever.run([1.0, 1.0])["documents"]] == ["whole"]
+        written = Document(id="later", content="foo", meta={"n": 7}, embedding=[0.0, 1.0])
+        assert documents.write_documents([written], DuplicatePolicy.OVERWRITE) == 1
+        assert len(retriever.run([1.0, 1.0])["documents"]) == 2
+        documents.store.close()
+    embedding = VecstoreDocumentStore(SimpleVectorStore(embedder))
+    embedding.write_documents([later])
+    assert len(embedding.filter_documents()[0].embedding or ()) == SIZE
+
+
 def test_retriever(pages: VecstoreDocumentStore) -> None:
     made = VecstoreEmbeddingRetriever(pages, filters=one("n", ">=", 1), top_k=2)
     [best, second] = made.run([1.0, 1.0])["documents"]

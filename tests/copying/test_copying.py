@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -553,3 +554,55 @@ def test_a_hundred_thousand_from_qdrant_to_postgresql_killed_twice(
                 [one.score for one in ours], [one.score for one in theirs], rtol=1e-5
             )
         target.clear()
+
+
+# --- documents without a vector ---------------------------------------------------------------
+
+
+def with_bare() -> SimpleVectorStore:
+    store = filled(
+        [Document("a vector", {"no": n}, id=f"id {n}", embedding=[n, 1]) for n in range(6)]
+    )
+    store.add([Document("no vector", {"no": 9}, id=f"bare {n}") for n in range(3)], embed=False)
+    return store
+
+
+@pytest.mark.parametrize(
+    "place", ["a.jsonl", "a.parquet", "memory:a.json", "qdrant:a?collection=a"]
+)
+def test_documents_without_a_vector_come_as_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = with_bare()
+    assert copy(source, place, any_metric=True).written == 9
+    back = SimpleVectorStore(lambda texts: pytest.fail("nothing is embedded while copying"))
+    copy(place, back)
+    held = {one.id: one.embedding is None for one in back.scan(include_embedding=True)}
+    assert held == {one.id: one.id.startswith("bare") for one in source.scan()}
+    if place.startswith("a."):
+        assert content(back) == content(source)
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.parquet"])
+def test_a_file_of_nothing_but_documents_without_a_vector(tmp_path: Path, name: str) -> None:
+    source = SimpleVectorStore()
+    source.add([Document("no vector", {"no": n}, id=f"bare {n}") for n in range(3)], embed=False)
+    copy(source, tmp_path / name)
+    back = SimpleVectorStore()
+    assert copy(tmp_path / name, back).written == 3
+    assert (content(back), back.dimension) == (content(source), None)
+
+
+class KeepsNone(SimpleVectorStore):
+    capabilities = replace(SimpleVectorStore.capabilities, vectorless=False)
+
+
+def test_a_destination_that_keeps_none_refuses_them(tmp_path: Path) -> None:
+    copy(with_bare(), tmp_path / "a.jsonl")
+    for source in (with_bare(), tmp_path / "a.jsonl"):
+        destination = KeepsNone()
+        with pytest.raises(DocumentError, match=r"'bare 0'.*without a vector \(vectorless\)"):
+            copy(source, destination)
+        assert destination.count() == 0
+        assert copy(source, destination, filter="no < 9").written == 6

@@ -24,7 +24,7 @@ from vecstore.authoring import (
 
 class MinimalStore(VectorStore):
     name: ClassVar[str] = "minimal"
-    capabilities = StoreCapabilities()
+    capabilities = StoreCapabilities(vectorless=True)
 
     def __init__(self, *args: Any, capabilities: StoreCapabilities | None = None, **options: Any):
         if capabilities is not None:
@@ -47,9 +47,10 @@ class MinimalStore(VectorStore):
         ):
             if id in self.rows and batch.on_conflict == "skip":
                 continue
-            self.rows[id] = (text, metadata, vector)
+            self.rows[id] = (text, metadata, None if batch.vectorless else vector)
             written.append(id)
-        self._settle(dimension=batch.vectors.shape[1])
+        if not batch.vectorless:
+            self._settle(dimension=batch.vectors.shape[1])
         return written
 
     def _document(self, id: str, with_embedding: bool, score: float | None = None) -> Document:
@@ -72,6 +73,8 @@ class MinimalStore(VectorStore):
         found = []
         vector = vector.astype(float)
         for id in self._matching(filter):
+            if self.rows[id][2] is None:
+                continue
             row = self.rows[id][2].astype(float)
             score = float(row @ vector / np.linalg.norm(row) / np.linalg.norm(vector))
             found.append(self._document(id, include_embedding, score))

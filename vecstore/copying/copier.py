@@ -73,6 +73,9 @@ def copy(
 ) -> Copied:
     """Copy documents with their ids, metadata and vectors; nothing is embedded.
 
+    A document without a vector comes as such, and is refused where the destination keeps none
+    (``capabilities.vectorless``).
+
     Between any two stores, and to and from files: JSON lines (``.jsonl``, ``.ndjson``) and Parquet
     (``.parquet``). What was interrupted is resumed by the same call: ids that are there are not
     written again. A scoped store as the source gives its own documents alone, and as the
@@ -217,7 +220,7 @@ class _Copy:
             self._replaced += len(present)
         self._written += len(batch) - (len(present) if self._on_conflict == "replace" else 0)
         if batch:
-            target.add(batch, on_conflict=self._on_conflict)
+            target.add(batch, on_conflict=self._on_conflict, embed=False)
 
     def _check_count(self, target: VectorStore, before: int) -> None:
         after = target.count()

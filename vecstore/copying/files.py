@@ -4,7 +4,7 @@ Both are written beside their name, under ``.partial``, and take their name when
 what has a name is complete. What an interrupted copy left is read again and gone on with.
 
 A line is ``{"id": …, "text": …, "metadata": {…}, "embedding": […]}``. A Parquet file has the same
-four columns, metadata as JSON text.
+four columns, metadata as JSON text. The embedding of a document without a vector is null.
 """
 
 from __future__ import annotations
@@ -412,10 +412,11 @@ def _document(row: Any, where: str) -> Document:
         raise DocumentError(f"{where}: a document is an object, not this: {_EXAMPLE}")
     if not isinstance(row.get("id"), str) or not isinstance(row.get("text"), str):
         raise DocumentError(f"{where}: a document has an id and a text: {_EXAMPLE}")
-    if row.get("embedding") is None:
+    if "embedding" not in row:
         raise DocumentError(
             f"{where}: the document has no embedding, and nothing is embedded while copying; "
-            "add it to a store that has an embedder, as vecstore index does"
+            "add it to a store that has an embedder, as vecstore index does, or say that it has "
+            'none: "embedding": null'
         )
     metadata = row.get("metadata")
     if metadata is not None and not isinstance(metadata, dict):

@@ -72,10 +72,10 @@ class Codes:
         return self.numbers.nbytes + self.steps.nbytes + self.rests.nbytes
 
     def longer(self, size: int, capacity: int, dimension: int) -> Codes:
-        """The first ``size`` rows, with room for more."""
+        """The first ``size`` rows, with room for more; zeros where they had no numbers."""
         numbers = np.empty((capacity, dimension), np.int8)
         if size:
-            numbers[:size] = self.numbers[:size]
+            numbers[:size] = self.numbers[:size] if self.numbers.shape[1] else 0
         steps, rests = np.empty((2, capacity), np.float32)
         steps[:size], rests[:size] = self.steps[:size], self.rests[:size]
         return replace(self, numbers=numbers, steps=steps, rests=rests)
@@ -87,6 +87,10 @@ class Codes:
 
     def put(self, start: int, vectors: Matrix, lengths: NDArray[np.float32]) -> None:
         """Write rows from ``start`` on."""
+        if not vectors.shape[1]:  # of documents without vectors, before the first one with
+            self.steps[start : start + len(vectors)] = 0
+            self.rests[start : start + len(vectors)] = 0
+            return
         for first in range(0, len(vectors), _ROWS_AT_ONCE):
             rows = slice(first, first + _ROWS_AT_ONCE)
             self._put(start + first, vectors[rows], lengths[rows])

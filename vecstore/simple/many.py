@@ -15,12 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vecstore.simple.codes import EPSILON
-from vecstore.simple.scoring import BLOCK
+from vecstore.simple.scoring import BLOCK, MANY
 from vecstore.simple.table import Rows, Snapshot
 from vecstore.vectors import Matrix
 
 _SCORES_AT_ONCE = 16 * 1024 * 1024
 """Scores of a product that are held at a time, in float32."""
+
+_FEW = 64
+"""Queries for which most rows are not gathered before they are multiplied."""
 
 _LARGEST = 1e37
 """No product that float32 holds with certainty is longer."""
@@ -43,21 +46,26 @@ def candidates(
         return
     matrix = snapshot.matrix[: snapshot.size]
     lengths = snapshot.lengths[: snapshot.size]
+    chosen: Rows | slice = slice(None)
     if rows is not None:
-        matrix, lengths = matrix[rows], lengths[rows]
+        if len(queries) <= _FEW and len(rows) > MANY * len(matrix):
+            chosen = rows  # of the products: fewer numbers are copied than of the vectors
+        else:
+            matrix, lengths = matrix[rows], lengths[rows]
     wide = queries.astype(np.float64)
     of_queries = np.sqrt(np.vecdot(wide, wide))
     # Of a dot product of length n: |error| <= n * eps * |x| * |y|, for each way of adding up.
     error = 2.0 * queries.shape[1] * EPSILON
     longest = float(lengths.max(initial=0.0))
+    lengths = lengths[chosen]
     margins = error * of_queries * (1.0 if snapshot.metric == "cosine" else longest)
-    step = max(1, _SCORES_AT_ONCE // count)
+    step = max(1, _SCORES_AT_ONCE // len(matrix))
     for start in range(0, len(queries), step):
         part = slice(start, start + step)
         if not float(of_queries[part].max()) * longest < _LARGEST:
             yield from [rows] * len(queries[part])  # some product may be infinite
             continue
-        products = queries[part] @ matrix.T
+        products = (queries[part] @ matrix.T)[:, chosen]
         if snapshot.metric == "cosine":
             products /= lengths
         bounds = (_lower_bounds(products, top_k) - 2.0 * margins[part]).astype(np.float32)

@@ -11,6 +11,10 @@
 that whoever only wants the documents can stop reading there. In version 2 it names the file beside
 this one that holds the matrix instead: ``{"file":"kb.json.<20 digits>.npy"}``
 (:mod:`vecstore.simple.sidecar`).
+
+Version 3 is that of either layout where some document has no vector: it is written with
+``"vector":null`` behind its metadata, and its row of the matrix is zeros. The dimension is null
+where no document has a vector and nobody has said how long they are.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vecstore.document import checked_id, checked_metadata, checked_text, shown_id
 from vecstore.errors import DocumentError, StoreFileError
@@ -44,9 +49,12 @@ FORMAT = "vecstore-simple"
 VERSION = 1
 WITH_SIDECAR = 2
 """The version of files whose vectors are in another one."""
+WITH_VECTORLESS = 3
+"""The version of files with documents that have no vector; these are read from 3 on alone."""
 
 _FIELDS = ("format", "version", "metric", "dimension", "count", "documents", "vectors")
 _DOCUMENT_FIELDS = {"id", "text", "metadata"}
+_VECTORLESS_FIELDS = {*_DOCUMENT_FIELDS, "vector"}
 _ROWS_A_PIECE = 1_000
 _BYTES_A_PIECE = 3 * 256 * 1024
 _BLANKS = b" \t\r\n"
@@ -54,6 +62,7 @@ _BLANKS = b" \t\r\n"
 # Where the parts of a file begin and end as they are written here.
 _DOCUMENTS = b',"documents":[\n'
 _VECTORS = b'\n],"vectors":"'
+_VECTORS_OF_ANY_KIND = b'\n],"vectors":'
 _END = b'"}\n'
 _PIECE = 1024 * 1024
 
@@ -72,6 +81,7 @@ class Contents:
         texts: Their texts.
         metadata: Their metadata, normalised.
         vectors: Their vectors, one a row.
+        bare: Which of them have none.
         sidecar: The file that the vectors were in, if they had one of their own.
     """
 
@@ -81,6 +91,7 @@ class Contents:
     texts: list[str]
     metadata: list[dict[str, Any]]
     vectors: Matrix
+    bare: NDArray[np.bool_]
     sidecar: str | None = None
 
 
@@ -91,9 +102,12 @@ def encoded(snapshot: Snapshot, beside: str | None = None) -> Iterator[bytes]:
         snapshot: What to write.
         beside: Name of the sidecar that holds the vectors; None to write them as well.
     """
+    version = VERSION if beside is None else WITH_SIDECAR
+    if snapshot.vectorless:
+        version = WITH_VECTORLESS
     header = {
         "format": FORMAT,
-        "version": VERSION if beside is None else WITH_SIDECAR,
+        "version": version,
         "metric": snapshot.metric,
         "dimension": snapshot.dimension,
         "count": snapshot.live,
@@ -105,10 +119,14 @@ def encoded(snapshot: Snapshot, beside: str | None = None) -> Iterator[bytes]:
     rows = snapshot.live_rows()
     ids, texts, metadata = snapshot.ids, snapshot.texts, snapshot.metadata
     for start in range(0, len(rows), _ROWS_A_PIECE):
-        documents = [
+        piece = rows[start : start + _ROWS_A_PIECE]
+        documents: list[dict[str, Any]] = [
             {"id": ids[row], "text": texts[row], "metadata": metadata[row]}
-            for row in rows[start : start + _ROWS_A_PIECE].tolist()
+            for row in piece.tolist()
         ]
+        if snapshot.vectorless:
+            for place in np.flatnonzero(snapshot.bare[piece]).tolist():
+                documents[place]["vector"] = None
         yield (b",\n" if start else b"\n") + _lines(documents, encode)
     if beside is not None:
         yield sidecar.BEGIN + beside.encode() + sidecar.END
@@ -116,9 +134,9 @@ def encoded(snapshot: Snapshot, beside: str | None = None) -> Iterator[bytes]:
     yield _VECTORS
     # A multiple of 3 rows is a multiple of 3 bytes, so that the pieces of base64 fit together.
     step = 3 * max(1, _BYTES_A_PIECE // (3 * 4 * max(1, snapshot.matrix.shape[1])))
-    for piece in snapshot.vectors(step):
+    for vectors in snapshot.vectors(step):
         yield binascii.b2a_base64(
-            piece.astype(sidecar.LITTLE_ENDIAN, copy=False).data, newline=False
+            vectors.astype(sidecar.LITTLE_ENDIAN, copy=False).data, newline=False
         )
     yield _END
 
@@ -229,18 +247,29 @@ def _streamed(file: BinaryIO, folder: str, mapped: bool) -> Contents:
     if not isinstance(header, dict) or tuple(header) != _FIELDS[:-1]:
         raise ValueError(name)
     # The rest of what is to be said about a file is said of one without documents.
-    count = header["count"]
-    apart = header["version"] == WITH_SIDECAR
-    if apart:
+    count, version = header["count"], header["version"]
+    if version in (WITH_SIDECAR, WITH_VECTORLESS):
         header["version"] = VERSION
-    elif mapped:
+    elif mapped and version == VERSION:
         raise _not_mapped(name)
     empty = {**header, "count": 0, "documents": [], "vectors": ""}
     contents = _from_ours(empty, name)
-    taken = _Documents(name)
-    rest = _read_documents(file, taken, sidecar.BEGIN if apart else _VECTORS)
+    taken = _Documents(name, vectorless=version == WITH_VECTORLESS)
+    rest = _read_documents(file, taken, _VECTORS_OF_ANY_KIND)
+    rest += file.read(_PIECE) if len(rest) < len(sidecar.BEGIN) else b""
+    apart = rest.startswith(sidecar.BEGIN.removeprefix(_VECTORS_OF_ANY_KIND))
+    if version != WITH_VECTORLESS and apart is not (version == WITH_SIDECAR):
+        raise ValueError(name)
+    if mapped and not apart:
+        raise _not_mapped(name)
+    opening = (sidecar.BEGIN if apart else _VECTORS).removeprefix(_VECTORS_OF_ANY_KIND)
+    if not rest.startswith(opening):
+        raise ValueError(name)
+    rest = rest[len(opening) :]
     dimension = contents.dimension or 0
-    if type(count) is not int or count != len(taken.texts) or (count and not dimension):
+    if type(count) is not int or count != len(taken.texts):
+        raise ValueError(name)
+    if len(taken.bare) < count and not dimension:
         raise ValueError(name)
     beside = None
     if apart:
@@ -251,7 +280,8 @@ def _streamed(file: BinaryIO, folder: str, mapped: bool) -> Contents:
         vectors = sidecar.read_sidecar(folder, beside, count, dimension, mapped=mapped)
     else:
         vectors = _read_vectors(file, rest, count, dimension)
-    if rows_not_finite(vectors):
+    bare = taken.marks()
+    if rows_not_finite(vectors) or _row_with_vector(vectors, bare) is not None:
         raise ValueError(name)
     return Contents(
         metric=contents.metric,
@@ -260,6 +290,7 @@ def _streamed(file: BinaryIO, folder: str, mapped: bool) -> Contents:
         texts=taken.texts,
         metadata=taken.metadata,
         vectors=vectors,
+        bare=bare,
         sidecar=beside,
     )
 
@@ -375,10 +406,10 @@ def _from_ours(
     version = content.get("version")
     if type(version) is not int or version < 1:
         raise StoreFileError(f"{name} says no version: it holds {_kind(version)} there")
-    if version > WITH_SIDECAR:
+    if version > WITH_VECTORLESS:
         raise StoreFileError(
             f"{name} was written by a later vecstore: it has version {version}, and this one reads "
-            f"up to {WITH_SIDECAR}; install a later vecstore-dialects"
+            f"up to {WITH_VECTORLESS}; install a later vecstore-dialects"
         )
     for field in _FIELDS:
         if field not in content:
@@ -397,13 +428,16 @@ def _from_ours(
             f"{name} says that it holds {count!r} documents, but it holds {len(documents):,}"
         )
     dimension = content["dimension"]
-    if (dimension is not None or count) and (type(dimension) is not int or dimension < 1):
-        raise StoreFileError(f"{name} has the dimension {dimension!r}, which is no whole number")
-    taken = _Documents(name)
+    taken = _Documents(name, vectorless=version == WITH_VECTORLESS)
     taken.take(documents)
+    has_vectors = len(taken.bare) < count
+    if (dimension is not None or has_vectors) and (type(dimension) is not int or dimension < 1):
+        raise StoreFileError(f"{name} has the dimension {dimension!r}, which is no whole number")
     ids = list(taken.ids)
     beside = None
-    if version == WITH_SIDECAR:
+    if version == WITH_SIDECAR or (
+        version == WITH_VECTORLESS and isinstance(content["vectors"], dict)
+    ):
         beside = _named_sidecar(content["vectors"], name)
         if folder is None:
             raise StoreFileError(
@@ -419,6 +453,13 @@ def _from_ours(
         raise StoreFileError(
             f"{name}: the vector of document {shown_id(ids[row])} holds NaN or an infinity"
         )
+    bare = taken.marks()
+    row = _row_with_vector(vectors, bare)
+    if row is not None:
+        raise StoreFileError(
+            f"{name} holds a vector for document {shown_id(ids[row])}, of which it says that it "
+            "has none"
+        )
     return Contents(
         metric=metric,
         dimension=dimension,
@@ -426,8 +467,20 @@ def _from_ours(
         texts=taken.texts,
         metadata=taken.metadata,
         vectors=vectors,
+        bare=bare,
         sidecar=beside,
     )
+
+
+def _row_with_vector(vectors: Matrix, bare: NDArray[np.bool_]) -> int | None:
+    """The first row that holds a vector, among those of documents that have none."""
+    rows = np.flatnonzero(bare)
+    for start in range(0, len(rows), _ROWS_A_PIECE):
+        piece = rows[start : start + _ROWS_A_PIECE]
+        held = vectors[piece].any(axis=1)
+        if held.any():
+            return int(piece[held.argmax()])
+    return None
 
 
 def _named_sidecar(value: Any, name: str) -> str:
@@ -441,12 +494,21 @@ def _named_sidecar(value: Any, name: str) -> str:
 class _Documents:
     """The documents of a file, as far as they have been read."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, vectorless: bool = False) -> None:
         self._name = name
+        self._fields = _VECTORLESS_FIELDS if vectorless else _DOCUMENT_FIELDS
+        self.bare: list[int] = []
+        """Where those stand that have no vector."""
         self.ids: dict[str, None] = {}
         self.texts: list[str] = []
         self.metadata: list[dict[str, Any]] = []
         self._keys: set[str] = set()
+
+    def marks(self) -> NDArray[np.bool_]:
+        """For each document whether it has no vector."""
+        marks = np.zeros(len(self.texts), np.bool_)
+        marks[self.bare] = True
+        return marks
 
     def read(self, text: bytes) -> None:
         """Take documents that are written one after the other, with commas between.
@@ -472,7 +534,11 @@ class _Documents:
         """
         name, first = self._name, len(self.texts)
         for position, item in enumerate(items, first):
-            if not isinstance(item, dict) or not {"id", "text"} <= item.keys() <= _DOCUMENT_FIELDS:
+            if (
+                not isinstance(item, dict)
+                or not {"id", "text"} <= item.keys() <= self._fields
+                or item.get("vector") is not None
+            ):
                 raise StoreFileError(
                     f"{name}: document {position} is not an object with id, text and metadata"
                 )
@@ -483,15 +549,22 @@ class _Documents:
             self.ids[id] = None
             self.texts.append(text)
             self.metadata.append(fields)
+            if "vector" in item:
+                self.bare.append(position)
 
     def _take_plain(self, items: list[Any]) -> bool:
         """Take documents that need no change and no closer look; or none of them."""
         ids: list[str] = []
         texts: list[str] = []
         metadata: list[dict[str, Any]] = []
-        for item in items:
-            if item.__class__ is not dict or item.keys() != _DOCUMENT_FIELDS:
+        bare: list[int] = []
+        for place, item in enumerate(items, len(self.texts)):
+            if item.__class__ is not dict:
                 return False
+            if item.keys() != _DOCUMENT_FIELDS:
+                if item.keys() != self._fields or item["vector"] is not None:
+                    return False
+                bare.append(place)
             id, text, fields = item["id"], item["text"], item["metadata"]
             if id.__class__ is not str or not id or text.__class__ is not str:
                 return False
@@ -505,6 +578,7 @@ class _Documents:
         self.ids.update(dict.fromkeys(ids))
         self.texts += texts
         self.metadata += metadata
+        self.bare += bare
         return True
 
     def _is_plain(self, fields: dict[str, Any], depth: int) -> bool:
@@ -608,6 +682,7 @@ def _from_spring(content: dict[str, Any], name: str) -> Contents:
         texts=texts,
         metadata=metadata,
         vectors=np.array(rows, np.float32).reshape(len(rows), len(rows[0]) if rows else 0),
+        bare=np.zeros(len(rows), np.bool_),
     )
 
 

@@ -17,7 +17,7 @@ Scores = NDArray[Any]
 
 BLOCK = 256
 _CHUNK_BYTES = 384 * 1024
-_MANY = 0.25
+MANY = 0.25
 """Of the rows: to gather more of them takes longer than to score them all."""
 
 SAFE_LENGTH = 1e15
@@ -51,7 +51,7 @@ def scores(snapshot: Snapshot, query: Vector, rows: Rows | None) -> Scores:
         result = _gathered(matrix, rows, exact, lambda part: np.vecdot(part, probe))
     elif rows is None:
         result = np.vecdot(matrix, probe)
-    elif len(rows) > _MANY * len(matrix):
+    elif len(rows) > MANY * len(matrix):
         result = np.vecdot(matrix, probe)[rows]
     else:
         result = _gathered(matrix, rows, exact, lambda part: np.vecdot(part, probe))

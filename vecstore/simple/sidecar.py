@@ -21,9 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vecstore.errors import StoreFileError
-from vecstore.simple.locks import hashed_name, host_mark, short_name
+from vecstore.simple.locks import InUseElsewhere, LockedFile, hashed_name, host_mark, short_name
 from vecstore.simple.table import Snapshot
-from vecstore.store.locks import InUseElsewhere, LockedFile
 from vecstore.vectors import Matrix
 
 LITTLE_ENDIAN = np.dtype("<f4")
@@ -114,7 +113,7 @@ def read_sidecar(folder: str, name: str, count: int, dimension: int, *, mapped: 
         fits = _fits(path, count, dimension)
         if not fits:
             vectors: NDArray[Any] = np.empty((0, 0), LITTLE_ENDIAN)
-        elif mapped and count:  # of nothing, nothing can be mapped
+        elif mapped and count and dimension:  # of nothing, nothing can be mapped
             vectors = np.lib.format.open_memmap(path, mode="r")
         else:
             with open(path, "rb") as file:

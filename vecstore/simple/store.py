@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self, Unpack
 
+import numpy as np
+
 from vecstore import process
 from vecstore.document import Document, stored_document
 from vecstore.embedding import BatchingStrategy, EmbedderInput
@@ -36,7 +38,7 @@ from vecstore.store.operations import Call, CountCall, GetCall, SearchCall
 from vecstore.store.options import CommonOptions
 from vecstore.store.ordering import first_in_order
 from vecstore.store.url import StoreURL, flag
-from vecstore.vectors import Matrix, Vector, first_zero
+from vecstore.vectors import Matrix, Vector, rows_of_zeros
 
 
 class SimpleVectorStore(VectorStore):
@@ -89,6 +91,7 @@ class SimpleVectorStore(VectorStore):
         batch_atomic=True,
         scoped_add_atomic=True,
         tells_replaced=True,
+        vectorless=True,
         filtered_count=True,
         native_statistics=True,
         native_order=True,
@@ -268,19 +271,24 @@ class SimpleVectorStore(VectorStore):
                 f"{declared:,}; was the file filled with another embedding model?"
             )
         if metric == "cosine":
-            zero = first_zero(contents.vectors)
+            zeros = rows_of_zeros(contents.vectors)
+            zero = next((row for row in zeros if not contents.bare[row]), None)
             if zero is not None:
                 raise StoreFileError(
                     f"{name}: the vector of document {contents.ids[zero]!r} is all zeros, which "
                     "cosine similarity cannot compare; load it with the metric dot or euclidean"
                 )
+        vectors, size = contents.vectors, declared or dimension
+        if size is not None and not vectors.shape[1]:  # none has a vector, and now one may come
+            vectors = np.zeros((len(vectors), size), np.float32)
         self._table.replace_all(
             metric,
-            declared or dimension,
+            size,
             contents.ids,
             contents.texts,
             contents.metadata,
-            contents.vectors,
+            vectors,
+            contents.bare,
         )
 
     def _attach(self, path: str, sidecar: bool | None) -> None:
@@ -423,7 +431,7 @@ class SimpleVectorStore(VectorStore):
         self, vector: Vector, *, top_k: int, filter: Any, include_embedding: bool
     ) -> Iterable[Document]:
         snapshot = self._table.snapshot
-        if snapshot.live == 0:
+        if snapshot.live == snapshot.vectorless:
             return []
         return _found(snapshot, vector, _selected(snapshot, filter), top_k, include_embedding)
 
@@ -431,7 +439,7 @@ class SimpleVectorStore(VectorStore):
         self, vectors: Matrix, *, top_k: int, filter: Any, include_embedding: bool
     ) -> Iterable[Iterable[Document]]:
         snapshot = self._table.snapshot
-        if snapshot.live == 0:
+        if snapshot.live == snapshot.vectorless:
             return [[] for _ in vectors]
         rows = _selected(snapshot, filter)
         among = candidates(snapshot, vectors, rows, top_k)
@@ -443,14 +451,13 @@ class SimpleVectorStore(VectorStore):
     def _search_selected(
         self, vectors: Matrix, selection: Selection, *, top_k: int, include_embedding: bool
     ) -> Iterable[Iterable[Document]]:
-        import numpy as np
-
         snapshot = self._table.snapshot
         if selection.ids is not None:
             rows: Rows = np.array(sorted(_chosen(snapshot, selection)), dtype=np.intp)
+            rows = rows[~snapshot.bare[rows]]
         else:
             out = snapshot.rows_of(selection.excluded)
-            rows = np.setdiff1d(snapshot.selected_rows(selection.filter), out, assume_unique=True)
+            rows = np.setdiff1d(snapshot.searchable_rows(selection.filter), out, assume_unique=True)
         if not len(rows):
             return [[] for _ in vectors]
         among = candidates(snapshot, vectors, rows, top_k)
@@ -546,6 +553,7 @@ class SimpleVectorStore(VectorStore):
                     [snapshot.texts[row] for row in rows],
                     [changed(snapshot.metadata[row], set, unset) for row in rows],
                     snapshot.matrix[list(rows)],
+                    snapshot.bare[list(rows)],
                 )
             return len(rows)
 
@@ -571,9 +579,12 @@ class SimpleVectorStore(VectorStore):
             return super()._clear_counted()
 
     def _native(self) -> tuple[list[str], Matrix]:
-        """The ids and the matrix of vectors, row for row; both copies."""
+        """The ids and the matrix of vectors, row for row; both copies.
+
+        Of documents that have a vector.
+        """
         snapshot = self._table.snapshot
-        rows = snapshot.live_rows()
+        rows = snapshot.searchable_rows(None)
         return [snapshot.ids[row] for row in rows.tolist()], snapshot.matrix[rows]
 
 
@@ -606,10 +617,10 @@ def _found(
 
 
 def _selected(snapshot: Snapshot, filter: Expression | None) -> Rows | None:
-    """The rows of documents that match, ascending; None for every row, none of which is dead."""
-    if filter is None and snapshot.whole:
+    """The rows of documents with a vector that match, ascending; None for every row there is."""
+    if filter is None and snapshot.whole and not snapshot.vectorless:
         return None
-    return snapshot.selected_rows(filter)
+    return snapshot.searchable_rows(filter)
 
 
 _QUICK_ROWS, _PLAIN_ROWS, _QUICK_NUMBERS = 500, 5_000, 800_000
@@ -664,7 +675,7 @@ def _document(
     snapshot: Snapshot, row: int, include_embedding: bool, score: float | None = None
 ) -> Document:
     embedding = None
-    if include_embedding:
+    if include_embedding and not snapshot.bare[row]:
         embedding = snapshot.matrix[row].copy()
         embedding.flags.writeable = False
     return stored_document(

@@ -51,11 +51,14 @@ class Snapshot:
         version: Counts the writes.
         size: Rows, dead ones included.
         live: Documents.
+        vectorless: Those of them that have no vector.
         ids: Id of each row.
         texts: Text of each row.
         metadata: Metadata of each row; never changed.
         matrix: Vector of each row, as it was given.
+            Zeros where a document has none.
         lengths: Euclidean length of each vector.
+        bare: Whether the document of a row has no vector.
         died: The version that ended each row; the largest integer while none has.
         index: The newest row of each id; it may be of a later state than this one.
         older: For a row, the row that its id had before, where it had one.
@@ -70,11 +73,13 @@ class Snapshot:
     version: int
     size: int = 0
     live: int = 0
+    vectorless: int = 0
     ids: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     metadata: list[dict[str, Any]] = field(default_factory=list)
     matrix: Matrix = field(default_factory=lambda: np.empty((0, 0), np.float32))
     lengths: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, np.float32))
+    bare: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
     died: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     index: dict[str, int] = field(default_factory=dict)
     older: dict[int, int] = field(default_factory=dict)
@@ -82,6 +87,7 @@ class Snapshot:
     codes: Codes | None = None
     columns: MetadataTable = field(default_factory=lambda: MetadataTable([]))
     _live_rows: list[Rows] = field(default_factory=list, init=False)
+    _vector_rows: list[Rows] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         if self.columns.rows is not self.metadata:
@@ -99,8 +105,8 @@ class Snapshot:
         return self._live_rows[0]
 
     def vectors(self, step: int) -> Iterator[Matrix]:
-        """The vectors of the documents, so many at a time."""
-        rows = self.live_rows()
+        """The vectors of the documents, so many at a time; none where no document has had one."""
+        rows = self.live_rows() if self.matrix.shape[1] else ()
         for start in range(0, len(rows), step):
             stop = min(start + step, len(rows))
             # Without dead rows nothing need be copied.
@@ -114,6 +120,18 @@ class Snapshot:
         if not self.whole:
             matching &= self.died[: self.size] > self.version
         return np.flatnonzero(matching)
+
+    def searchable_rows(self, filter: Expression | None) -> Rows:
+        """Those of :meth:`selected_rows` that have a vector."""
+        if not self.vectorless:
+            return self.selected_rows(filter)
+        if filter is not None:
+            rows = self.selected_rows(filter)
+            return rows[~self.bare[rows]]
+        if not self._vector_rows:
+            rows = self.live_rows()
+            self._vector_rows.append(rows[~self.bare[rows]])
+        return self._vector_rows[0]
 
     def row_of(self, id: str) -> int | None:
         """The row of a document; None for an id that is not stored."""
@@ -169,22 +187,37 @@ class Table:
         texts: Sequence[str],
         metadata: Sequence[dict[str, Any]],
         vectors: Matrix,
+        bare: NDArray[np.bool_] | None = None,
     ) -> None:
-        """Store documents with distinct ids; those that are stored already are replaced."""
+        """Store documents with distinct ids; those that are stored already are replaced.
+
+        Args:
+            ids: Of the documents.
+            texts: Their texts.
+            metadata: Their metadata.
+            vectors: Their vectors, one a row; without columns where none has one.
+            bare: Which of them have none, whose rows are zeros; None where that is told by
+                ``vectors``.
+        """
         with self.lock:
             old = self.settled()
+            if bare is None:
+                bare = np.full(len(ids), not vectors.shape[1])
+            if not vectors.shape[1]:
+                vectors = np.zeros((len(ids), old.dimension or 0), np.float32)
             index = old.index
             # Mostly none of them is known: then nothing is looked up one by one.
             known = not index.keys().isdisjoint(ids)
             replaced = old.rows_of(ids) if known else []
             start, stop = old.size, old.size + len(ids)
             self._unsettled = True
-            matrix, lengths, died, codes = _room_for(old, stop, vectors.shape[1])
+            matrix, lengths, held_bare, died, codes = _room_for(old, stop, vectors.shape[1])
             squares = _squares(vectors)
             matrix[start:stop] = vectors
             lengths[start:stop] = _lengths(squares)
             if codes is not None:
                 codes.put(start, vectors, lengths[start:stop])
+            held_bare[start:stop] = bare
             died[start:stop] = _ALIVE
             old.ids.extend(ids)
             old.texts.extend(texts)
@@ -198,12 +231,14 @@ class Table:
             index.update(zip(ids, range(start, stop), strict=True))
             self.snapshot = replace(
                 old,
-                dimension=vectors.shape[1],
+                dimension=vectors.shape[1] or None,
                 version=version,
                 size=stop,
                 live=old.live - len(replaced) + len(ids),
+                vectorless=old.vectorless - _count(old.bare[replaced]) + _count(bare),
                 matrix=matrix,
                 lengths=lengths,
+                bare=held_bare,
                 died=died,
                 extreme=old.extreme or _is_extreme(squares),
                 codes=codes,
@@ -220,7 +255,12 @@ class Table:
             version = old.version + 1
             self._unsettled = True
             old.died[list(rows)] = version
-            self.snapshot = replace(old, version=version, live=old.live - len(rows))
+            self.snapshot = replace(
+                old,
+                version=version,
+                live=old.live - len(rows),
+                vectorless=old.vectorless - _count(old.bare[list(rows)]),
+            )
             self._unsettled = False
             self._drop_dead_rows()
 
@@ -249,8 +289,11 @@ class Table:
         texts: list[str],
         metadata: list[dict[str, Any]],
         vectors: Matrix,
+        bare: NDArray[np.bool_] | None = None,
     ) -> None:
-        """Put these documents in the place of all others, in one step."""
+        """Put these documents in the place of all others, in one step; see :meth:`put`."""
+        if bare is None:
+            bare = np.zeros(len(ids), np.bool_)
         index = dict(zip(ids, range(len(ids)), strict=True))
         squares = _squares(vectors)
         lengths = _lengths(squares)
@@ -265,11 +308,13 @@ class Table:
                 version=self.snapshot.version + 1,
                 size=len(ids),
                 live=len(ids),
+                vectorless=_count(bare),
                 ids=ids,
                 texts=texts,
                 metadata=metadata,
                 matrix=vectors,
                 lengths=lengths,
+                bare=bare,
                 died=died,
                 index=index,
                 extreme=_is_extreme(squares),
@@ -286,23 +331,28 @@ class Table:
 
 def _room_for(
     old: Snapshot, size: int, dimension: int
-) -> tuple[Matrix, NDArray[np.float32], NDArray[np.int64], Codes | None]:
+) -> tuple[Matrix, NDArray[np.float32], NDArray[np.bool_], NDArray[np.int64], Codes | None]:
     """Columns with room for ``size`` rows, the current rows in them."""
     capacity = len(old.matrix)
-    if size <= capacity:
-        return old.matrix, old.lengths, old.died, old.codes
-    capacity = max(size, 2 * capacity, _FIRST_CAPACITY)
+    widened = dimension > 0 and not old.matrix.shape[1]
+    if size <= capacity and not widened:
+        return old.matrix, old.lengths, old.bare, old.died, old.codes
+    if size > capacity:
+        capacity = max(size, 2 * capacity, _FIRST_CAPACITY)
     matrix = np.empty((capacity, dimension), np.float32)
     lengths = np.empty(capacity, np.float32)
+    bare = np.empty(capacity, np.bool_)
     died = np.empty(capacity, np.int64)
     if old.size:
-        matrix[: old.size] = old.matrix[: old.size]
+        # Before the first vector, rows have no columns: no document has one.
+        matrix[: old.size] = 0 if widened else old.matrix[: old.size]
     lengths[: old.size] = old.lengths[: old.size]
+    bare[: old.size] = old.bare[: old.size]
     died[: old.size] = old.died[: old.size]
     codes = old.codes
     if codes is not None:
         codes = codes.longer(old.size, capacity, dimension)
-    return matrix, lengths, died, codes
+    return matrix, lengths, bare, died, codes
 
 
 def _compacted(old: Snapshot) -> Snapshot:
@@ -320,6 +370,7 @@ def _compacted(old: Snapshot) -> Snapshot:
         metadata=[old.metadata[row] for row in listed],
         matrix=matrix,
         lengths=old.lengths[rows],
+        bare=old.bare[rows],
         died=np.full(len(ids), _ALIVE, np.int64),
         index=dict(zip(ids, range(len(ids)), strict=True)),
         older={},
@@ -328,13 +379,20 @@ def _compacted(old: Snapshot) -> Snapshot:
     )
 
 
+def _count(marks: NDArray[np.bool_]) -> int:
+    return int(np.count_nonzero(marks))
+
+
 def _squares(vectors: Matrix) -> NDArray[Any]:
     """The squared length of each vector, in float64 where float32 would not do."""
     with np.errstate(over="ignore", under="ignore"):
         squares: NDArray[Any] = np.vecdot(vectors, vectors)
-    if _out_of_range(squares).any():
-        wide = vectors.astype(np.float64)
-        return np.asarray(np.vecdot(wide, wide))
+    odd = np.flatnonzero(_out_of_range(squares))
+    if len(odd):
+        # Of these alone: what a row's length is does not depend on the rows that came with it.
+        wide = vectors[odd].astype(np.float64)
+        squares = squares.astype(np.float64)
+        squares[odd] = np.vecdot(wide, wide)
     return squares
 
 

@@ -235,7 +235,7 @@ class Adding:
             else:
                 prepared.append(item)
         prepared = self._passing(prepared, self._check_by_store)
-        prepared = self._check_given(prepared)
+        prepared = self._check_vectorless(self._check_given(prepared))
         refusals.settle(total)
         return prepared
 
@@ -307,6 +307,25 @@ class Adding:
             return prepared
         return [item for item in prepared if item.position not in refused]
 
+    def _check_vectorless(self, prepared: list[Prepared]) -> list[Prepared]:
+        """Refuse documents that would be stored without a vector where the store keeps none."""
+        store = self._store
+        if self._call.embed or store.capabilities.vectorless:
+            return prepared
+        bare = [item for item in prepared if item.document.embedding is None]
+        if not bare:
+            return prepared
+        remedy = store._ask("add", store._vectorless_remedy)
+        refused: set[int] = set()
+        for item in bare:
+            told = (
+                f"document {shown_id(item.id)} has no embedding, and {store.name} cannot store it "
+                f"without a vector (vectorless): {remedy}; or give it an embedding, or leave "
+                "embed=False out to have it embedded"
+            )
+            self._refuse(item, DocumentError(told, document_id=item.id), refused)
+        return [item for item in prepared if item.position not in refused]
+
     def _of_one_length(self, given: list[Prepared], refused: set[int]) -> list[Prepared]:
         """The documents whose vectors are as long as the store's, or as the first one."""
         expected = self._expected
@@ -371,7 +390,12 @@ class Adding:
             return prepared
         failing = self._call.on_conflict == "error"
         # Vectors that are there already cost nothing: to skip these is left to the engine.
-        asked = [item.id for item in prepared if failing or item.document.embedding is None]
+        embedding = self._call.embed
+        asked = [
+            item.id
+            for item in prepared
+            if failing or (embedding and item.document.embedding is None)
+        ]
         taken = self._taken(asked) if asked else set()
         if not taken:
             return prepared
@@ -428,10 +452,15 @@ class Adding:
     def _plan(self, prepared: Sequence[Prepared]) -> list[Sequence[Prepared]]:
         """Cut the window: texts without a word first, then what has a vector, then the rest.
 
+        What stays without a vector stands in batches of its own, after those that have one.
+
         Many embedders have no vector for a blank text, or fail on it: that shows before the first
         write, and for all of them at once.
         """
         given = [item for item in prepared if item.document.embedding is not None]
+        if not self._call.embed:
+            bare = [item for item in prepared if item.document.embedding is None]
+            return [*_chunks(given, WRITE_BATCH), *_chunks(bare, WRITE_BATCH)]
         blank: list[Prepared] = []
         texts: list[Prepared] = []
         embed_as = self._store.embed_as
@@ -441,9 +470,11 @@ class Adding:
                     item.text = text_to_embed(embed_as, item.id, item.text, item.metadata)
                 (blank if _is_blank(item.text) else texts).append(item)
         if (blank or texts) and self._store._bound_embedder is None:
+            keeps_bare = self._store.capabilities.vectorless
             raise ConfigurationError(
                 f"document {shown_id((blank or texts)[0].id)} has no embedding and this store has "
                 "no embedder; make the store with embedder=..., or give each document its embedding"
+                + ("; add(..., embed=False) stores it without" if keeps_bare else "")
             )
         first, rest = self._split(blank), self._split(texts)
         self._refusals.settle(len(self._window))
@@ -469,6 +500,10 @@ class Adding:
 
         if batch[0].document.embedding is not None:
             return batch, self._stack(batch)
+        if not self._call.embed:
+            import numpy as np
+
+            return batch, np.empty((len(batch), 0), np.float32)
         try:
             matrix = self._store._embed_documents(batch, self._expected)
         except EmbeddingError as error:

@@ -97,13 +97,14 @@ class AsyncVectorStore:
         *,
         on_conflict: OnConflict = "replace",
         on_error: OnError = "raise",
+        embed: bool = True,
         progress: Progress | None = None,
         **unknown: Unpack[NoOptions],
     ) -> Added:
         """See :meth:`VectorStore.add`; ``progress`` is called in a worker thread."""
         if unknown:
             raise unknown_keyword("add", unknown)
-        return await self._execute(AddCall.read(documents, on_conflict, on_error, progress))
+        return await self._execute(AddCall.read(documents, on_conflict, on_error, embed, progress))
 
     async def search(
         self,

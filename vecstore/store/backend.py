@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 Judge = Callable[[Mapping[str, Any]], bool]
 """Decides metadata as a store gives it back."""
 
+KEEPING_VECTORLESS = ("memory", "pgvector", "qdrant")
+"""Stores of this library that declare ``vectorless``, as errors name them to users of others."""
+
 IDS_AT_ONCE = 1_000
 """Ids in one call where an engine does not say how many it takes."""
 
@@ -48,7 +51,9 @@ class Batch:
         ids: Their ids.
         texts: Their texts.
         metadata: Their metadata, normalised; for the store to keep, and not to change.
-        vectors: Their vectors, a float32 matrix of finite numbers, one a row.
+        vectors: Their vectors, a float32 matrix of finite numbers, one a row. Of documents without
+            a vector, which only a store that declares ``vectorless`` is given, and none with one
+            besides, a matrix without columns: see :attr:`vectorless`.
         on_conflict: What to do about an id that is stored already: ``"replace"`` the whole
             document, ``"skip"`` it, or write nothing of this batch and raise ``"error"``.
         within: What ``_compile_filter`` made of the scope that ``add`` was called in, None outside
@@ -70,13 +75,21 @@ class Batch:
     def __len__(self) -> int:
         return len(self.ids)
 
+    @property
+    def vectorless(self) -> bool:
+        """Whether none of these documents has a vector; otherwise each of them has one."""
+        return not self.vectors.size
+
     def check_dimension(self, dimension: int | None) -> None:
         """Refuse vectors of another length than the store's, None for one that has none yet.
+
+        A batch without vectors fits every store.
 
         Raises:
             DimensionMismatchError: Naming both and the usual cause.
         """
-        check_dimension(self.vectors.shape[1], dimension, f"document {self.ids[0]!r}")
+        if not self.vectorless:
+            check_dimension(self.vectors.shape[1], dimension, f"document {self.ids[0]!r}")
 
     def free_rows(self, stored: Container[str]) -> Sequence[int]:
         """The rows to be written where some of the ids are stored already.
@@ -186,6 +199,14 @@ class StoreHooks(ABC):
         """
         return filter
 
+    def _vectorless_remedy(self) -> str:
+        """What to do about documents without a vector where ``vectorless`` is not declared.
+
+        The end of the error that refuses them; by default it names stores that keep such ones. For
+        stores that declare it only where the place of the documents allows it.
+        """
+        return f"the stores {listed(KEEPING_VECTORLESS, len(KEEPING_VECTORLESS))} keep such ones"
+
     def _check_documents(self, documents: Sequence[Any]) -> None:
         """Refuse documents for reasons of the backend's own, before the first write.
 
@@ -217,8 +238,10 @@ class StoreHooks(ABC):
         """Write a batch, in one step where the engine can.
 
         Ids are distinct, metadata normalised, vectors a float32 matrix of finite numbers, of the
-        store's dimension where that is known, and without a row of zeros under cosine. There are
-        at most ``capabilities.max_batch`` rows and at least one.
+        store's dimension where that is known, and without a row of zeros under cosine. A store that
+        declares ``vectorless`` is also given batches of documents without vectors: what such a one
+        replaces has none any more, and :meth:`_search` finds none of them. There are at most
+        ``capabilities.max_batch`` rows and at least one.
 
         Returns:
             The ids that were written: all of them, or with ``"skip"`` those that were free.
@@ -236,10 +259,10 @@ class StoreHooks(ABC):
     ) -> Iterable[Document]:
         """The ``top_k`` documents nearest to ``vector`` among those that match ``filter``.
 
-        Their order does not matter. Make them with
-        :func:`~vecstore.document.stored_document`, ``score`` set: cosine similarity, inner
-        product, or minus the euclidean distance. ``filter`` is what :meth:`_compile_filter`
-        returned, or None.
+        Those that were stored without a vector are near nothing, and never among them. The order
+        does not matter. Make them with :func:`~vecstore.document.stored_document`, ``score`` set:
+        cosine similarity, inner product, or minus the euclidean distance. ``filter`` is what
+        :meth:`_compile_filter` returned, or None.
         """
 
     def _search_many(
@@ -348,16 +371,19 @@ class StoreHooks(ABC):
             found = list(self._scan(selection.filter, batch_size=size, include_embedding=True))
         else:
             found = list(self._get(selection, limit=None, include_embedding=True))
-        for start in range(0, len(found), size):
-            part = found[start : start + size]
-            self._add(
-                Batch(
-                    ids=[document.id for document in part],
-                    texts=[document.text for document in part],
-                    metadata=[changed(document.metadata, set, unset) for document in part],
-                    vectors=np.array([document.embedding for document in part], dtype=np.float32),
+        for has_vector in (True, False):
+            chosen = [one for one in found if (one.embedding is not None) is has_vector]
+            for start in range(0, len(chosen), size):
+                part = chosen[start : start + size]
+                vectors = [one.embedding for one in part] if has_vector else [()] * len(part)
+                self._add(
+                    Batch(
+                        ids=[document.id for document in part],
+                        texts=[document.text for document in part],
+                        metadata=[changed(document.metadata, set, unset) for document in part],
+                        vectors=np.array(vectors, dtype=np.float32),
+                    )
                 )
-            )
         return len(found)
 
     # Of a filter that the engine answers in part, the base evaluates the rest. ``judge`` is that.

@@ -313,10 +313,11 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         *,
         on_conflict: OnConflict = "replace",
         on_error: OnError = "raise",
+        embed: bool = True,
         progress: Progress | None = None,
         **unknown: Unpack[NoOptions],
     ) -> Added:
-        """Store documents; those without an embedding are embedded.
+        """Store documents; those without an embedding are embedded, or kept without a vector.
 
         Ids, texts, metadata and given vectors of the whole call are checked before the first
         write. Embedding and writing go on batch by batch. An iterator is taken in windows of 1,024,
@@ -332,6 +333,11 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
                 vector, or what the embedder makes of them: ``"raise"``, or ``"skip"`` them, which a
                 :class:`~vecstore.SkippedDocumentsWarning` at the end tells. A failure of the
                 embedder or the backend, and a document outside of a scope, always raise.
+            embed: Whether documents without an embedding are embedded. With False they are stored
+                without a vector, on stores that declare ``vectorless``: ``get``, ``scan``,
+                ``count``, ``delete``, ``update_metadata`` and statistics find them, and no search
+                does. What such a document replaces loses its vector; adding the document once more,
+                with an embedding or embedded, makes it searchable. The embedder is not asked.
             progress: Called after each batch with the documents done so far and their number
                 (None for an iterator).
 
@@ -352,7 +358,7 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         """
         if unknown:
             raise unknown_keyword("add", unknown)
-        return self._execute(AddCall.read(documents, on_conflict, on_error, progress))
+        return self._execute(AddCall.read(documents, on_conflict, on_error, embed, progress))
 
     @overload
     def search(self, query: SearchRequest, /) -> list[Document]: ...
@@ -1182,7 +1188,7 @@ class ScopedStore(VectorStore):
     _add = _search = _search_many = _get = _scan = _delete = _clear = cast(Any, _no_hook)
     _search_selected = cast(Any, _no_hook)
     _stored_ids = _delete_filtered = _count = _update_metadata = cast(Any, _no_hook)
-    _begin_add = _finish_add = cast(Any, _no_hook)
+    _begin_add = _finish_add = _vectorless_remedy = cast(Any, _no_hook)
     _scan_metadata = _scan_textless = _delete_judged = _update_judged = cast(Any, _no_hook)
     _delete_ids = _clear_counted = cast(Any, _no_hook)
     _held_values = _extremes = _get_ordered = cast(Any, _no_hook)
@@ -1262,8 +1268,8 @@ class ScopedStore(VectorStore):
 
     @property
     def embed_as(self) -> EmbedAs | None:
-        """That of the store behind."""
-        return self._parent.embed_as
+        """What makes the text that is embedded of a document; None where that is its own."""
+        return self._embed_as
 
     @property
     def native(self) -> NoReturn:

@@ -31,6 +31,7 @@ class StoreCapabilities:
             writer puts there in between is replaced.
         tells_replaced: What ``add`` returns names the documents that were replaced. Elsewhere that
             would take another call.
+        vectorless: Documents can be stored without a vector: everything but searches finds them.
         filtered_count: ``count(filter)`` is answered by the engine, not by reading documents.
         native_statistics: ``distinct`` and ``minmax`` are answered by the engine. Otherwise, and
             for ``fields``, the metadata of every document that matches is read; no text and no
@@ -70,6 +71,7 @@ class StoreCapabilities:
     batch_atomic: bool = False
     scoped_add_atomic: bool = False
     tells_replaced: bool = False
+    vectorless: bool = False
     filtered_count: bool = False
     native_statistics: bool = False
     native_order: bool = False

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, ClassVar, Final, Protocol
 
 from vecstore.document import Document
-from vecstore.errors import DocumentError, SchemaMismatchError
+from vecstore.errors import ConfigurationError, DocumentError, SchemaMismatchError
 from vecstore.filter.evaluate import Evaluator
 from vecstore.filter.tree import Expression
 from vecstore.store.backend import Batch, Judge, Place, Selection
@@ -151,7 +151,13 @@ class CollectionStore(VectorStore):
     def _make_ready(self, batch: Batch) -> None:
         """See to it that there is a collection for the vectors of a batch."""
         if not self._exists("add"):
-            self._make(batch.vectors.shape[1])
+            dimension = self._dimension if batch.vectorless else batch.vectors.shape[1]
+            if dimension is None:
+                raise ConfigurationError(
+                    f"{self._title} is still to be made, and documents without a vector do not say "
+                    "how long vectors are: open the store with dimension=..."
+                )
+            self._make(dimension)
         batch.check_dimension(self.dimension)
 
     # --- hooks that need no more than reading ------------------------------------------------

@@ -103,6 +103,7 @@ class AddCall(Call[Added]):
     documents: Iterable[Document]
     on_conflict: OnConflict = "replace"
     on_error: OnError = "raise"
+    embed: bool = True
     progress: Progress | None = None
 
     @classmethod
@@ -111,6 +112,7 @@ class AddCall(Call[Added]):
         documents: Iterable[Document],
         on_conflict: OnConflict,
         on_error: OnError,
+        embed: bool,
         progress: Progress | None,
     ) -> AddCall:
         """Check the arguments; the documents themselves are looked at one by one."""
@@ -128,7 +130,11 @@ class AddCall(Call[Added]):
         if progress is not None and not callable(progress):
             raise TypeError("progress is a function of (documents done, documents in all or None)")
         return cls(
-            documents=documents, on_conflict=on_conflict, on_error=on_error, progress=progress
+            documents=documents,
+            on_conflict=on_conflict,
+            on_error=on_error,
+            embed=read_flag("embed", embed),
+            progress=progress,
         )
 
     def run(self, store: VectorStore) -> Added:

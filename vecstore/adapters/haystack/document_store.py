@@ -136,7 +136,12 @@ class VecstoreDocumentStore:
         """
         stored = our_documents(documents)
         try:
-            added = self.store.add(stored, on_conflict=_CONFLICTS.get(policy, "error"))
+            added = self.store.add(
+                stored,
+                on_conflict=_CONFLICTS.get(policy, "error"),
+                # Without an embedder, documents may come without a vector, as Haystack has it.
+                embed=self.store.embedder is not None or not self.store.capabilities.vectorless,
+            )
         except Duplicate as error:
             raise DuplicateDocumentError(str(error)) from error
         return len(added.written)

@@ -248,6 +248,16 @@ def find_extension(cursor: Cursor[Any]) -> str | None:
     return str(name)
 
 
+def line_to_allow_vectorless(spec: TableSpec) -> str:
+    """The statement after which rows of a table need no vector."""
+    from psycopg import sql
+
+    statement = sql.SQL("ALTER TABLE {} ALTER COLUMN {} DROP NOT NULL").format(
+        spec.identifier(), sql.Identifier(spec.embedding_column)
+    )
+    return statement.as_string(None)
+
+
 def create_table(
     cursor: Cursor[Any], spec: TableSpec, dimension: int, *, put_off: bool = False
 ) -> None:
@@ -283,7 +293,7 @@ def create_table(
         sql.SQL('{} text COLLATE "C" PRIMARY KEY').format(sql.Identifier(spec.id_column)),
         sql.SQL("{} text NOT NULL").format(sql.Identifier(spec.text_column)),
         sql.SQL("{} jsonb NOT NULL DEFAULT '{{}}'").format(metadata),
-        sql.SQL("{} {}({}) NOT NULL").format(
+        sql.SQL("{} {}({})").format(
             sql.Identifier(spec.embedding_column),
             sql.Identifier(extension, "vector"),
             sql.Literal(dimension),

@@ -36,6 +36,7 @@ from vecstore.dialects.pgvector.schema import (
     TableSpec,
     create_table,
     create_vector_index,
+    line_to_allow_vectorless,
     read_table,
 )
 from vecstore.dialects.pgvector.shared import read_where
@@ -136,6 +137,7 @@ class PgvectorStore(VectorStore):
         conflict_atomic=True,
         batch_atomic=True,
         scoped_add_atomic=True,
+        vectorless=True,
         filtered_count=True,
         native_statistics=True,
         native_order=True,
@@ -377,7 +379,10 @@ class PgvectorStore(VectorStore):
         self._facts = facts
         self._filling.put_off = facts.put_off
         self.capabilities = replace(
-            self.capabilities, exact_topk=facts.indexed is None, id_charset=facts.id_charset
+            self.capabilities,
+            exact_topk=facts.indexed is None,
+            id_charset=facts.id_charset,
+            vectorless=facts.nullable,
         )
         self._dialect = replace(self._dialect, indexed=facts.metadata_indexed)
 
@@ -431,7 +436,10 @@ class PgvectorStore(VectorStore):
         """Whether any one statement that reads may be sent without a transaction around it."""
         return self._facts is not None and not self._facts.compiles
 
-    def _ready_for(self, cursor: Cursor[Any], dimension: int) -> TableFacts:
+    def _ready_for(self, cursor: Cursor[Any], batch: Batch) -> TableFacts:
+        if batch.vectorless:
+            return self._ready_without_vectors(cursor)
+        dimension = batch.vectors.shape[1]
         if not self._ready(cursor):
             create_table(cursor, self._spec, dimension, put_off=self._filling.large)
             facts = read_table(cursor, self._spec)
@@ -444,7 +452,32 @@ class PgvectorStore(VectorStore):
         check_dimension(dimension, self.dimension, "a document")
         return self._facts
 
+    def _ready_without_vectors(self, cursor: Cursor[Any]) -> TableFacts:
+        if not self._ready(cursor):
+            if self._dimension is None:
+                raise ConfigurationError(
+                    f"{self._title} is still to be made, and documents without a vector do not say "
+                    "how long vectors are: open the store with dimension=..."
+                )
+            create_table(cursor, self._spec, self._dimension, put_off=self._filling.large)
+            facts = read_table(cursor, self._spec)
+        else:
+            facts = self._facts
+        assert facts is not None
+        if not facts.nullable:  # others made the table meanwhile
+            raise DocumentError(f"{self._title} takes no row without a vector: {self._remedy()}")
+        return facts
+
+    def _remedy(self) -> str:
+        return (
+            f"the column {self._spec.embedding_column!r} is NOT NULL; run "
+            f"{line_to_allow_vectorless(self._spec)}; and open the store again"
+        )
+
     # --- the hooks ---------------------------------------------------------------------------
+
+    def _vectorless_remedy(self) -> str:
+        return self._remedy()
 
     def _compile_filter(self, filter: Expression) -> Compiled:
         return self._dialect.compile(filter, limits=None)
@@ -511,7 +544,7 @@ class PgvectorStore(VectorStore):
         take_away(cursor, self._spec)
 
     def _add(self, batch: Batch) -> Iterable[str]:
-        if self._facts is None:
+        if self._facts is None and not batch.vectorless:
             # What the dimension decides is known by the first vectors only.
             if self._spec.index is not None:
                 self._declare_lengths(batch.vectors.shape[1])
@@ -521,7 +554,7 @@ class PgvectorStore(VectorStore):
                 raise DocumentError(told, document_id=id)
 
         def work(cursor: Cursor[Any]) -> tuple[Iterable[str], TableFacts]:
-            facts = self._ready_for(cursor, batch.vectors.shape[1])
+            facts = self._ready_for(cursor, batch)
             return self._writing.write(cursor, batch, Statements(self._spec, facts)), facts
 
         written, facts = self._connections.run("add", work)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from vecstore.dialects.pgvector.layout import encode_json
@@ -67,7 +67,9 @@ class Writing:
         metadata = [encode_json(one) for one in batch.metadata]
         if len(batch) >= _COPY_FROM and self._may_stage(cursor):
             cursor.execute(sql.staging, {})
-            vectors = rows_to_wire(batch.vectors)
+            vectors: Sequence[bytes | None] = [None] * len(batch)
+            if not batch.vectorless:
+                vectors = rows_to_wire(batch.vectors)
             with cursor.copy(sql.copy) as copy:
                 # The bytes of a vector are what the server receives one from, whatever their type.
                 copy.set_types(["text", "text", "text", "bytea"])
@@ -85,7 +87,10 @@ class Writing:
                     "new_ids": [batch.ids[row] for row in part],
                     "new_texts": [batch.texts[row] for row in part],
                     "new_metadata": [metadata[row] for row in part],
-                    "new_vectors": [vector_text(batch.vectors[row]) for row in part],
+                    "new_vectors": [
+                        None if batch.vectorless else vector_text(batch.vectors[row])
+                        for row in part
+                    ],
                 },
             )
 

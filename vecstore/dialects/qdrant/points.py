@@ -167,7 +167,7 @@ class Points:
             if stored is None or stored.payload != point.payload:
                 continue
             given, got = (self._vector(one.vector) for one in (point, stored))
-            if got is not None and is_same_direction(given, got):
+            if got is given is None or (got is not None and is_same_direction(given, got)):
                 written.append(id)
         return written
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 from urllib.parse import urlsplit
 
 from vecstore.dialects.declared import declared_keys
-from vecstore.dialects.floats import check_floats, rounded_floats
 from vecstore.dialects.qdrant.client import Calls
 from vecstore.dialects.qdrant.collection import (
     MOMENTS,
@@ -23,6 +22,7 @@ from vecstore.dialects.qdrant.collection import (
 )
 from vecstore.dialects.qdrant.conditions import is_addressable
 from vecstore.dialects.qdrant.dialect import Qdrant
+from vecstore.dialects.qdrant.floats import check_floats, rounded_floats
 from vecstore.dialects.qdrant.layout import (
     MAX_INTEGER,
     MIN_INTEGER,
@@ -107,6 +107,7 @@ class QdrantStore(CollectionStore):
     name: ClassVar[str] = "qdrant"
     engine: ClassVar[str] = "Qdrant"
     capabilities: StoreCapabilities = StoreCapabilities(
+        vectorless=True,
         filtered_count=True,
         min_integer=MIN_INTEGER,
         max_integer=MAX_INTEGER,
@@ -307,7 +308,7 @@ class QdrantStore(CollectionStore):
             points = [
                 models.PointStruct(
                     id=places[batch.ids[row]],
-                    vector=self._records.named(vectors[row].tolist()),
+                    vector={} if batch.vectorless else self._records.named(vectors[row].tolist()),
                     payload=self._layout.write(
                         batch.ids[row], batch.texts[row], batch.metadata[row]
                     ),

@@ -32,6 +32,7 @@ from vecstore.testing.store_suite.statistics import Statistics
 from vecstore.testing.store_suite.threads import Threads
 from vecstore.testing.store_suite.updating import Updating
 from vecstore.testing.store_suite.variants import Awaited, Observed, Scoped
+from vecstore.testing.store_suite.vectorless import Vectorless
 
 __all__ = [
     "AsyncStoreSuite",
@@ -63,6 +64,7 @@ class StoreSuite(
     Limits,
     Embedding,
     Embedded,
+    Vectorless,
     Lifecycle,
     Closing,
     Processes,

@@ -20,6 +20,7 @@ from vecstore.testing.store_suite.base import StoreSuiteBase
 from vecstore.testing.store_suite.embedders import vector_of
 from vecstore.testing.store_suite.ranking import check_ranking
 from vecstore.testing.store_suite.sizes import sized
+from vecstore.vectors import Vector
 
 
 class Lives(StoreSuiteBase):
@@ -109,20 +110,24 @@ class _Life:
         self.suite.check_holds(self.store, list(self.held.values()))
         vectors = {id: one.embedding for id, one in self.held.items() if one.embedding is not None}
         self.suite.check_vectors(self.store, vectors)
+        bare = [id for id, one in self.held.items() if one.embedding is None]
+        for one in self.store.get(bare, include_embedding=True):
+            assert one.embedding is None, f"{one.id!r} has a vector that nobody gave it"
 
     def add(self) -> None:
         new = [self._new() for _ in range(self.random.randint(1, 5))]
         mode: Any = self.random.choice(["replace", "replace", "skip", "error"])
         ids = [one.id for one in new]
-        self.log.append(f"add({ids}, on_conflict={mode!r})")
+        bare = [one.id for one in new if one.embedding is None]
+        self.log.append(f"add({ids}, on_conflict={mode!r}) of which {bare} have no vector")
         taken = {id for id in ids if id in self.held}
         refused = {id for id in ids if ids.count(id) > 1} or taken
         if mode == "error" and refused:
             with pytest.raises(DuplicateDocumentError) as caught:
-                self.store.add(new, on_conflict=mode)
+                self.store.add(new, on_conflict=mode, embed=False)
             assert set(caught.value.ids) == refused
             return
-        assert self.store.add(new, on_conflict=mode) == ids
+        assert self.store.add(new, on_conflict=mode, embed=False) == ids
         for one in new:
             if mode != "skip" or one.id not in self.held:
                 self.held[one.id] = one
@@ -167,13 +172,18 @@ class _Life:
         )
         self.log.append(f"search(top_k={top_k}, filter={filter})")
         matching = self._matching(filter)
-        exact = self.suite.scores(query, {id: self.held[id].embedding for id in matching})  # type: ignore[misc]
+        vectors = {id: self.held[id].embedding for id in matching}
+        exact = self.suite.scores(
+            query, {id: one for id, one in vectors.items() if one is not None}
+        )
         found = self.store.search(vector=query, top_k=top_k, filter=filter)
         check_ranking(found, exact, top_k, exact_ties=False)
 
     def _new(self) -> Document:
         name = self.random.choice(self._names)
-        vector = vector_of(f"{self.random.randint(0, 1_000)}")
+        vector: Vector | None = vector_of(f"{self.random.randint(0, 1_000)}")
+        if self.suite.capabilities.vectorless and self.random.random() < 0.2:
+            vector = None
         text = f"text {self.random.randint(0, 10**9)}"
         return self.suite.document(name, self.cases.document(), text=text, embedding=vector)
 

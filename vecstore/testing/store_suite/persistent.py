@@ -10,6 +10,7 @@ import pytest
 
 from vecstore.errors import (
     DimensionMismatchError,
+    DocumentError,
     SchemaMismatchError,
     StoreClosedError,
     StoreFileError,
@@ -88,6 +89,27 @@ class PersistentStoreTests(StoreSuiteBase):
                 future.result(120)
         again = self._for_one_test(self.open_again(made))
         assert {one.id for one in again.get(acknowledged)} == set(acknowledged)
+
+    def test_documents_without_a_vector_outlive_their_store(self) -> None:
+        """That a document has none is kept in memory only, and read as a vector of zeros."""
+        store = self.new_store()
+        if not self.capabilities.vectorless:
+            with pytest.raises(DocumentError, match="vectorless"):
+                store.add([self.document("bare")], embed=False)
+            return
+        bare = [self.document(f"bare-{number}", {"n": number}) for number in range(5)]
+        store.add(bare[:1], embed=False)
+        store.close()
+        again = self._again(store)
+        self.check_holds(again, bare[:1])
+        full = self.document("full", {"n": 9}, embedding=vector_of("full"))
+        again.add([*bare, full], embed=False)
+        again.close()
+        last = self._again(store)
+        self.check_holds(last, [*bare, full])
+        assert [one.id for one in last.search(vector=vector_of("q"), top_k=9)] == [full.id]
+        held = {one.id: one.embedding is None for one in last.scan(include_embedding=True)}
+        assert held == {**{one.id: True for one in bare}, full.id: False}
 
     def test_documents_outlive_their_store(self) -> None:
         """Something was kept in memory only: a text, a vector, the metric, an update."""

@@ -9,6 +9,7 @@ from tests.store.conformance.broken import (
     ordered,
     searching,
     statistics,
+    vectorless,
 )
 from tests.store.conformance.broken.registry import BROKEN
 
@@ -22,4 +23,5 @@ __all__ = [
     "ordered",
     "searching",
     "statistics",
+    "vectorless",
 ]

@@ -320,7 +320,7 @@ ROOMS: dict[str, set[str]] = {
         *LANGUAGE,
         *(
             f"vecstore.{module}"
-            for module in "document embedding indexing installing namespace".split()
+            for module in "content document embedding indexing installing namespace store".split()
         ),
         *"charset_normalizer markdown_it numpy pypdf selectolax tiktoken trafilatura yaml".split(),
     },

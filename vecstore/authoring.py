@@ -30,9 +30,12 @@ __getattr__, __dir__, __all__ = door(
         "vecstore.dialects.declared": (
             "Declaration DeclaredKey as_membership decided declared_keys literals_held"
         ),
+        "vecstore.dialects.orders": (
+            "ordered_term sortable_integer term_range text_integers trie_query trie_tokens"
+        ),
         "vecstore.dialects.sql": "Bound SqlDialect SqlPart quoted",
         "vecstore.dialects.tokens": (
-            "DOCUMENT_TOKEN document_tokens kind_token nearest_double presence_token "
+            "DOCUMENT_TOKEN document_tokens hashed_token kind_token nearest_double presence_token "
             "present_values value_token"
         ),
         "vecstore.filter.convert": (

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.dialects import milvus_grammar, milvus_server
 from tests.dialects.corpus import corpus
 from tests.engines.fixtures import milvus_uri as milvus_uri
+from tests.engines.milvus import QUIET
 from vecstore import DocumentError, Expression, Key, Op, UnsupportedFilterError, Value
 from vecstore.dialects.milvus import Milvus
 from vecstore.dialects.milvus.expression import (
@@ -233,7 +234,7 @@ def client(milvus_uri: str) -> Iterator[Any]:
     """A client with the collection "layout": the fields that our own store makes."""
     from pymilvus import DataType, MilvusClient
 
-    client = MilvusClient(milvus_uri)
+    client = MilvusClient(milvus_uri, **QUIET)
     schema = client.create_schema(auto_id=False, enable_dynamic_field=False)
     schema.add_field("id", DataType.VARCHAR, is_primary=True, max_length=MAX_KEPT_ID_BYTES)
     schema.add_field(ORIGINAL_ID, DataType.VARCHAR, max_length=MAX_VARCHAR_BYTES)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.engines.qdrant import QdrantEdgeRows
 from vecstore import Document, DocumentError, UnsupportedFilterError, compile_filter
-from vecstore.dialects.qdrant.floats import check_floats, keeps_float, rounded_floats
+from vecstore.dialects.floats import check_floats, keeps_float, rounded_floats
 from vecstore.dialects.qdrant.store import QdrantStore
 
 EDGES = [0.0, 0.1, 1 / 3, 0.9999999999999999, 5e-324, 2.2250738585072014e-308, 1.7976931348623157e308,

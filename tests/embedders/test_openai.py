@@ -192,6 +192,7 @@ def test_options_are_checked_before_anything_is_sent(
 def test_no_key_is_shown_and_no_pickle_made(service: Service) -> None:
     with service.embedder(dimensions=2) as embedder:
         assert repr(embedder) == "OpenAIEmbedder('small', dimensions=2)"
+        assert embedder.fingerprint == "openai small 2"
         with pytest.raises(TypeError, match=r"make it in the worker: OpenAIEmbedder\('small'\)"):
             pickle.dumps(embedder)
 

@@ -19,6 +19,16 @@ _MOST_ROWS = 16_384
 _TAG_CAPACITY = 4_096
 _TAG_LENGTH = 1_024
 
+QUIET: dict[str, Any] = {
+    "dedicated": True,
+    "grpc_options": {"grpc.keepalive_time_ms": 2**31 - 1},
+}
+"""For clients of milvus-lite: a connection of their own, never asked whether it lives.
+
+The server throws off who asks as often as pymilvus does, and a connection that was thrown off while
+a busy machine did something else is not made anew.
+"""
+
 
 def no_tags(metadata: Mapping[str, Any]) -> list[str]:
     """For collections whose filters use the JSON field alone."""
@@ -66,7 +76,7 @@ class MilvusRows(Rows):
         super().__init__()
         # pymilvus logs every refused expression with a traceback, and refusals are tested for.
         logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
-        self._client: Any = MilvusClient(uri)
+        self._client: Any = MilvusClient(uri, **QUIET)
         self._tags_of = tags_of
         # One collection for all that is loaded in turn: to make one takes half a second, most of it
         # the client's sleep, to empty one a hundredth of that.

@@ -470,6 +470,27 @@ def test_pages_of_pdf_come_back_page_by_page() -> None:
     assert [one.metadata["page"] for one in some] == [5, 6, 1, 2]
 
 
+@pytest.mark.parametrize(
+    ("pages", "told"),
+    [
+        (["One.", "Two."], []),
+        (["", "Two."], ["no text layer on page 1"]),
+        (["", "", "Three.", "", "Five.", "", ""], ["no text layer on pages 1 to 2, 4, 6 to 7"]),
+        (["", ""], ["no page has a text layer, as in a scan"]),
+        (["", "x"] * 23, [f"no text layer on pages {', '.join(map(str, range(1, 40, 2)))}, "
+                          "3 more ranges"]),
+    ],
+)  # fmt: skip
+def test_pages_without_text_are_told(pages: list[str], told: list[str]) -> None:
+    data = pdf_of(pages)
+    for together in (1, 2):
+        remarks: list[str] = []
+        source = Source(id="a.pdf", load=lambda: data, kind="pdf", note=remarks.append)
+        [*read_pdf(pages_per_document=together)(source)]
+        assert remarks == told
+    assert len([*read_pdf()(of("pdf", data))]) == len([one for one in pages if one])
+
+
 def test_pdfs_that_are_none() -> None:
     import pypdf
 

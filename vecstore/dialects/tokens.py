@@ -97,6 +97,16 @@ def present_values(metadata: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:
             pending.extend(reversed(inner))
 
 
+def hashed_token(token: str) -> str:
+    """A token as 32 hexadecimal digits, for engines whose syntax or tokenizer minds punctuation.
+
+    Example:
+        >>> hashed_token(value_token(("genre",), "film noir"))
+        'eb451015e56c0e4d4a31d48558257c91'
+    """
+    return sha256(token.encode("ascii")).hexdigest()[:32]
+
+
 def nearest_double(value: int | float) -> float:
     """The number as engines with 64-bit floats hold it.
 

@@ -104,6 +104,11 @@ class OpenAIEmbedder:
             # A client of somebody's has no awaited twin; the store takes a thread instead.
             self.aembed_documents = self.aembed_query = None  # type: ignore[method-assign,assignment]
 
+    @property
+    def fingerprint(self) -> str:
+        """What tells its vectors from others: the model, and how many numbers were asked for."""
+        return f"openai {self.model} {self.dimensions or ''}".rstrip()
+
     # --- texts to vectors --------------------------------------------------------------------
 
     def embed_documents(self, texts: list[str]) -> Matrix:

@@ -39,6 +39,8 @@ class SentenceTransformersEmbedder:
     def __init__(self, model: Any, *, device: str | None = None, batch_size: int = 32) -> None:
         if type(batch_size) is not int or batch_size < 1:
             raise ConfigurationError(f"batch_size is a whole number from 1 on, not {batch_size!r}")
+        # A model that is loaded does not say which one it is.
+        self.fingerprint = f"sentence-transformers {model}" if isinstance(model, str) else None
         if isinstance(model, str):
             model = _loaded(model, device)
         elif device is not None:

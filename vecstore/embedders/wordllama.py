@@ -28,6 +28,9 @@ class WordLlamaEmbedder:
         (2, 256)
     """
 
+    fingerprint = "wordllama 256"
+    """What tells its vectors from others."""
+
     def __init__(self) -> None:
         # On import it sets up logging for the whole program, unless somebody has done so.
         root, silent = logging.getLogger(), logging.NullHandler()

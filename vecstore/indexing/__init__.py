@@ -13,6 +13,7 @@ from vecstore.namespace import door
 __getattr__, __dir__, __all__ = door(
     __name__,
     {
+        "vecstore.indexing.enriching": "Enricher keywords summaries",
         "vecstore.indexing.pipeline": "Transform chain fingerprint_of",
         "vecstore.indexing.readers.base": "Reader",
         "vecstore.indexing.readers.html": "read_html",
@@ -21,8 +22,11 @@ __getattr__, __dir__, __all__ = door(
         "vecstore.indexing.readers.records": "read_csv read_json read_jsonl",
         "vecstore.indexing.readers.text": "read_text",
         "vecstore.indexing.reading": "READERS Readers read",
-        "vecstore.indexing.splitting": "SENTENCE_ENDS Splitter TokenSplitter",
-        "vecstore.indexing.tokens": "Tokens",
+        "vecstore.indexing.report": "Failure SyncReport",
         "vecstore.indexing.sources": "KINDS Source file_source folder text_source",
+        "vecstore.indexing.splitting": "SENTENCE_ENDS Splitter TokenSplitter",
+        "vecstore.indexing.syncing": "sync",
+        "vecstore.indexing.tokens": "Tokens",
+        "vecstore.indexing.writing": "write_text",
     },
 )

@@ -1,3 +1,6 @@
+from vecstore.indexing.enriching import Enricher as Enricher
+from vecstore.indexing.enriching import keywords as keywords
+from vecstore.indexing.enriching import summaries as summaries
 from vecstore.indexing.pipeline import Transform as Transform
 from vecstore.indexing.pipeline import chain as chain
 from vecstore.indexing.pipeline import fingerprint_of as fingerprint_of
@@ -12,6 +15,8 @@ from vecstore.indexing.readers.text import read_text as read_text
 from vecstore.indexing.reading import READERS as READERS
 from vecstore.indexing.reading import Readers as Readers
 from vecstore.indexing.reading import read as read
+from vecstore.indexing.report import Failure as Failure
+from vecstore.indexing.report import SyncReport as SyncReport
 from vecstore.indexing.sources import KINDS as KINDS
 from vecstore.indexing.sources import Source as Source
 from vecstore.indexing.sources import file_source as file_source
@@ -20,4 +25,6 @@ from vecstore.indexing.sources import text_source as text_source
 from vecstore.indexing.splitting import SENTENCE_ENDS as SENTENCE_ENDS
 from vecstore.indexing.splitting import Splitter as Splitter
 from vecstore.indexing.splitting import TokenSplitter as TokenSplitter
+from vecstore.indexing.syncing import sync as sync
 from vecstore.indexing.tokens import Tokens as Tokens
+from vecstore.indexing.writing import write_text as write_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable
-from types import BuiltinFunctionType, FunctionType
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 from vecstore.document import Document
@@ -60,8 +60,9 @@ def fingerprint(name: str, /, **settings: Any) -> str:
 def fingerprint_of(step: object) -> str:
     """What tells a reader, a splitter or another step from one that gives other documents.
 
-    That is its attribute ``fingerprint``, a text. A plain function that has none goes by its
-    name: give it one, and change it whenever the function changes.
+    That is its attribute ``fingerprint``, a text. A method goes by that of its object, and its
+    name. A plain function that has none goes by its name: give it one, and change it whenever the
+    function changes.
 
     Raises:
         ConfigurationError: If the step is no function and has no such attribute.
@@ -87,6 +88,9 @@ def _known_fingerprint(step: object) -> str | None:
     given = getattr(step, "fingerprint", None)
     if isinstance(given, str):
         return given
+    if isinstance(step, MethodType):
+        owner = _known_fingerprint(step.__self__)
+        return None if owner is None else f"{owner}.{step.__name__}"
     if isinstance(step, FunctionType | BuiltinFunctionType):
         return f"{step.__module__}.{step.__qualname__}"
     return None

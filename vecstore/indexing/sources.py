@@ -50,6 +50,8 @@ class Source:
             ``"jsonl"``, ``"csv"``, ``"pdf"``, or one that you have added to ``READERS``.
         metadata: What every document read from it carries. What the bytes themselves say never
             replaces it.
+        note: Called by readers with what they leave out without an error, such as pages that have
+            no text.
 
     Example:
         >>> source = Source(id="greeting", load=lambda: b"Hello", kind="text", metadata={"n": 1})
@@ -63,6 +65,7 @@ class Source:
     load: Callable[[], bytes] = field(repr=False)
     kind: str
     metadata: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    note: Callable[[str], object] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("id", "kind"):

@@ -14,12 +14,12 @@ from vecstore.errors import StoreFileError
 from vecstore.simple.locks import (
     COPY,
     FileOwner,
-    LockedFile,
     not_owned,
     remove_left_over,
     temporary_file,
 )
 from vecstore.simple.sidecar import Sidecar, named_in, remove_unnamed
+from vecstore.store.locks import LockedFile
 
 
 class Readable(Protocol):

@@ -1,22 +1,15 @@
 """Files that one process at a time works on: who writes a store file, who a temporary one.
 
-The locks are the system's own (``flock``; on Windows ``msvcrt.locking``): they are gone when the
-process is, however it ended, so that a killed one leaves nothing locked. A child that is forked
-would hold its parent's locks as well, and may outlive it; it closes its copies of the open files
-before anything else runs in it, which leaves the parent's locks as they are.
+The locks are those of :mod:`vecstore.store.locks`, which go with the process, however it ends.
 """
 
 from __future__ import annotations
 
-import errno
 import hashlib
-import io
 import os
 import re
 import socket
 import stat
-import sys
-import threading
 import time
 import warnings
 from collections.abc import Iterator
@@ -24,13 +17,7 @@ from contextlib import contextmanager, suppress
 
 from vecstore import process
 from vecstore.errors import StoreFileError
-
-if sys.platform == "win32":
-    import msvcrt
-
-    _FAR = 1 << 30
-else:
-    import fcntl
+from vecstore.store.locks import InUseElsewhere, LockedFile
 
 COPY = "to work on a copy of it in memory: SimpleVectorStore(...).load(path)"
 """What to do about a file that cannot be opened for writing."""
@@ -40,87 +27,6 @@ _PATIENCE = 0.1
 
 _ABANDONED = 3_600.0
 """Seconds without a change after which another machine's temporary file has no writer."""
-
-_NO_LOCKS = frozenset(
-    getattr(errno, name)
-    for name in ("ENOLCK", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EINVAL")
-    if hasattr(errno, name)
-)
-_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-
-_MODES = {os.O_RDONLY: "rb", os.O_WRONLY: "wb", os.O_RDWR: "r+b"}
-
-_open: set[io.FileIO] = set()
-_forking = threading.RLock()
-"""Held while a file is opened and noted, and while a child is forked."""
-
-
-class InUseElsewhere(Exception):
-    """Somebody else holds the lock."""
-
-
-class LockedFile:
-    """An open file with a lock on it that forked children do not inherit.
-
-    Args:
-        path: Of the file.
-        flags: As of ``os.open``.
-        shared: Whether others may have a shared lock on it as well.
-
-    Attributes:
-        path: Of the file.
-        file: The open file, unbuffered.
-        locked: False where the file system has no locks.
-
-    Raises:
-        InUseElsewhere: If somebody else has it locked.
-        OSError: If it cannot be opened.
-    """
-
-    file: io.FileIO | None = None
-
-    def __init__(self, path: str, flags: int, *, shared: bool = False) -> None:
-        self.path = path
-        try:
-            with _forking:
-                self.file = io.FileIO(
-                    path,
-                    _MODES[flags & (os.O_RDONLY | os.O_WRONLY | os.O_RDWR)],
-                    opener=lambda path, _: os.open(path, flags | _FLAGS, 0o666),  # less the umask
-                )
-                _open.add(self.file)
-            self.locked = _locked(self.file.fileno(), shared)
-        except BaseException:
-            self.close()
-            raise
-
-    @property
-    def is_open(self) -> bool:
-        """Whether this process still has it; a forked child never does."""
-        return self.file is not None and not self.file.closed
-
-    @property
-    def descriptor(self) -> int:
-        """Of the open file."""
-        assert self.file is not None
-        return self.file.fileno()
-
-    def is_in_place(self) -> bool:
-        """Whether the path still leads to this file, and not to a later one or to nothing."""
-        try:
-            there = os.stat(self.path, follow_symlinks=False)
-            return os.path.samestat(there, os.fstat(self.descriptor))
-        except OSError:
-            return False
-
-    def close(self) -> None:
-        """Give the lock back, once."""
-        if self.file is not None:
-            self.file.close()
-            _open.discard(self.file)
-
-    def __del__(self) -> None:
-        self.close()
 
 
 class FileOwner:
@@ -280,26 +186,6 @@ def _opened(place: str) -> LockedFile:
         return LockedFile(place, os.O_RDONLY)
 
 
-def _locked(descriptor: int, shared: bool) -> bool:
-    """Lock an open file; False where the file system cannot."""
-    try:
-        if sys.platform == "win32":
-            # Of one byte, far behind the content, which stays readable.
-            os.lseek(descriptor, _FAR, os.SEEK_SET)
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-            os.lseek(descriptor, 0, os.SEEK_SET)
-        else:
-            kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
-            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno in _NO_LOCKS:
-            return False
-        if error.errno in (errno.EACCES, errno.EAGAIN, errno.EDEADLK):
-            raise InUseElsewhere from None
-        raise
-    return True
-
-
 def _beside(target: str, ending: str) -> str:
     """A hidden name in the folder of a file, made from the file's own."""
     return os.path.join(os.path.dirname(target), f".{short_name(target)}{ending}")
@@ -351,19 +237,3 @@ def _reason(error: OSError, folder: str) -> str:
     if isinstance(error, PermissionError):
         return f"nothing can be written to the folder {folder!r} (permission denied)"
     return f"{error.strerror or type(error).__name__} (the folder is {folder!r})"
-
-
-@process.in_forked_child
-def _forget_inherited() -> None:
-    global _forking
-    _forking = threading.RLock()
-    for file in list(_open):
-        with suppress(OSError):
-            file.close()
-    _open.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=lambda: _forking.acquire() and None, after_in_parent=lambda: _forking.release()
-    )

@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vecstore.errors import StoreFileError
-from vecstore.simple.locks import InUseElsewhere, LockedFile, hashed_name, host_mark, short_name
+from vecstore.simple.locks import hashed_name, host_mark, short_name
 from vecstore.simple.table import Snapshot
+from vecstore.store.locks import InUseElsewhere, LockedFile
 from vecstore.vectors import Matrix
 
 LITTLE_ENDIAN = np.dtype("<f4")

@@ -1268,8 +1268,8 @@ class ScopedStore(VectorStore):
 
     @property
     def embed_as(self) -> EmbedAs | None:
-        """What makes the text that is embedded of a document; None where that is its own."""
-        return self._embed_as
+        """That of the store behind."""
+        return self._parent.embed_as
 
     @property
     def native(self) -> NoReturn:

@@ -17,8 +17,8 @@ from tests.dialects.conformance.conformance import (
 from tests.engines.qdrant import QdrantEdgeRows, QdrantLocalRows, QdrantServerRows
 from tests.engines.rows import Rows
 from vecstore import Expression, Op, parse
+from vecstore.dialects.floats import keeps_float
 from vecstore.dialects.qdrant import Qdrant
-from vecstore.dialects.qdrant.floats import keeps_float
 from vecstore.dialects.qdrant.layout import OWN
 from vecstore.testing import Documents, Domain
 

@@ -101,6 +101,28 @@ class TestClients:
         with MilvusStore("docs", uri=path) as third:
             assert third.count() == 1
 
+    def test_an_idle_file_is_not_asked_whether_it_lives(self, folder: Path) -> None:
+        with MilvusStore("docs", uri=str(folder / "idle.db"), dimension=2) as store:
+            options = store.native._handler._grpc_options
+        assert options["grpc.keepalive_time_ms"] > 1_000 * 3_600
+
+    @pytest.mark.heavy
+    def test_nothing_is_thrown_off_or_said_while_a_store_is_idle(self, folder: Path) -> None:
+        path = folder / "idle.db"
+        program = f"""
+            import time
+            from vecstore import Document
+            from vecstore.dialects.milvus.store import MilvusStore
+            with MilvusStore("docs", uri={str(path)!r}, dimension=2) as store:
+                store.add([Document("a", id="a", embedding=[1, 0])])
+                time.sleep(100)
+                print(store.count())
+        """
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True
+        )
+        assert (done.stdout, done.stderr, done.returncode) == ("1\n", "", 0)
+
     def test_eight_threads(self, open_milvus: Open) -> None:
         store = open_milvus(dimension=2)
         barrier = threading.Barrier(8)

@@ -23,6 +23,9 @@ _LITE = "milvus_lite"
 # A call of the client is a few requests, each with the time of one.
 _REQUESTS = 3
 _FORKS = "GRPC_ENABLE_FORK_SUPPORT"
+# Of gRPC: never ask an idle connection whether it lives. milvus-lite is in this process, and its
+# server throws off, with a line on the terminal, whoever asks it as often as pymilvus does.
+_QUIET = {"grpc.keepalive_time_ms": 2**31 - 1}
 _FINE = frozenset({4, 6, 35, 100, 101, 200, 700})
 """Codes of milvus-lite for calls that it refused before it wrote: of what is missing or invalid."""
 
@@ -177,6 +180,7 @@ class Calls:
             self._threads.close()
             self._threads = self._engine.threads
             uri = f"http://{address}"
+            self._options["grpc_options"] = _QUIET
         options = {**self._options, "timeout": self.timeout}
 
         def connect() -> Any:

@@ -15,6 +15,7 @@ from vecstore.dialects.declared import (
     declared_keys,
     literals_held,
 )
+from vecstore.dialects.floats import DIGITS, REMEDY, keeps_float
 from vecstore.dialects.qdrant.conditions import (
     ADDRESSABLE,
     Condition,
@@ -24,7 +25,6 @@ from vecstore.dialects.qdrant.conditions import (
     encode_values,
     is_date,
 )
-from vecstore.dialects.qdrant.floats import DIGITS, REMEDY, keeps_float
 from vecstore.dialects.qdrant.layout import is_timestamp
 from vecstore.errors import ConfigurationError
 from vecstore.filter.convert import (

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 from urllib.parse import urlsplit
 
 from vecstore.dialects.declared import declared_keys
+from vecstore.dialects.floats import check_floats, rounded_floats
 from vecstore.dialects.qdrant.client import Calls
 from vecstore.dialects.qdrant.collection import (
     MOMENTS,
@@ -22,7 +23,6 @@ from vecstore.dialects.qdrant.collection import (
 )
 from vecstore.dialects.qdrant.conditions import is_addressable
 from vecstore.dialects.qdrant.dialect import Qdrant
-from vecstore.dialects.qdrant.floats import check_floats, rounded_floats
 from vecstore.dialects.qdrant.layout import (
     MAX_INTEGER,
     MIN_INTEGER,

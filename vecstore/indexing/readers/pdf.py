@@ -36,13 +36,17 @@ class _PdfReader:
         logging.getLogger("pypdf").setLevel(logging.ERROR)
         pages, title = _opened(pypdf, source)
         part = 0
+        blank: list[int] = []
         for start, stop in self._groups(len(pages)):
             texts = [_text(pages, number, source) for number in range(start, stop)]
+            blank += [start + place + 1 for place, one in enumerate(texts) if not one]
             text = "\n\n".join(one for one in texts if one)
             if text:
                 own = {"title": title, "page": start + 1}
                 yield document(source, part, text, own=own, place=f"page {start + 1:,}")
                 part += 1
+        if blank and source.note is not None:
+            source.note(_told(blank, len(pages)))
 
     def _groups(self, count: int) -> Iterator[tuple[int, int]]:
         for first, last in self.ranges or ((1, count),):
@@ -56,7 +60,7 @@ def read_pdf(
     """A reader of PDF: a document for each page that has text, under ``page`` its number from 1.
 
     A page without a text layer, such as a scan, gives no document: nothing is recognised in
-    pictures.
+    pictures. Which pages these are goes to ``note`` of the source.
 
     Args:
         pages_per_document: How many pages make one document; ``page`` is that of the first.
@@ -109,6 +113,21 @@ def _opened(pypdf: Any, source: Source) -> tuple[Any, str | None]:
     except Exception:  # what it says of itself is no reason to go without its text
         title = None
     return reader.pages, title if isinstance(title, str) and title.strip() else None
+
+
+def _told(blank: Sequence[int], count: int) -> str:
+    """Which pages have no text: numbers that follow each other as one range."""
+    if len(blank) == count:
+        return "no page has a text layer, as in a scan"
+    runs: list[list[int]] = []
+    for number in blank:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    shown = [f"{first:,}" if first == last else f"{first:,} to {last:,}" for first, last in runs]
+    pages = shown[:20] + [f"{len(shown) - 20:,} more ranges"] * (len(shown) > 20)
+    return f"no text layer on page{'s' * (len(blank) > 1)} {', '.join(pages)}"
 
 
 def _text(pages: Any, number: int, source: Source) -> str:

@@ -56,6 +56,7 @@ class Embedded(StoreSuiteBase):
             return _title_and_text(document)
 
         store = self.new_store(embedder=embedder, embed_as=embed_as, batching=CountBatching(2))
+        assert store.embed_as is embed_as
         documents = self.documents(3)
         given = self.document("given", {"n": 9}, embedding=vector_of("given"))
         store.add([*documents, given])

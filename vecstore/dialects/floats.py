@@ -1,7 +1,7 @@
-"""Which floats Qdrant gives back as it took them.
+"""Which floats Qdrant and Chroma give back as they took them.
 
-The engine keeps payloads as JSON and reads numbers the quick way: digits as one integer, times or
-divided by a power of ten. That rounds twice, and of the floats that need 16 or 17 digits about one
+Both read the numbers of JSON the quick way: digits as one integer, times or divided by a power of
+ten. That rounds twice, and of the floats that need 16 or 17 digits about one
 in ten comes out as its neighbour: 0.9999999999999999 as 1.0. What is stored is then compared and
 returned, so such a value would be found where it should not be.
 """
@@ -48,24 +48,36 @@ def rounded_floats(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_floats(
-    metadata: Mapping[str, Any], document_id: str | None = None, path: tuple[str, ...] = ()
+    metadata: Mapping[str, Any],
+    document_id: str | None = None,
+    path: tuple[str, ...] = (),
+    *,
+    engine: str = "Qdrant",
+    hint: str = ", or open the store with round_floats=True",
 ) -> None:
     """Refuse metadata with a float that the engine would change.
+
+    Args:
+        metadata: The metadata.
+        document_id: Whose it is; None where that is not known yet.
+        path: Where it stands.
+        engine: What the database is called.
+        hint: What else can be done about it, as the end of the sentence.
 
     Raises:
         DocumentError: Naming the document and the key.
     """
     for name, value in metadata.items():
         if isinstance(value, Mapping):
-            check_floats(value, document_id, (*path, name))
+            check_floats(value, document_id, (*path, name), engine=engine, hint=hint)
             continue
         for item in value if isinstance(value, list) else (value,):
             if type(item) is float and not keeps_float(item):
                 key = key_text((*path, name))
                 owner = "the metadata" if document_id is None else f"document {document_id!r}"
                 raise DocumentError(
-                    f"{owner} cannot be stored with the key {key}: Qdrant would give {item!r} back "
-                    f"as the float next to it; {REMEDY}, or open the store with round_floats=True",
+                    f"{owner} cannot be stored with the key {key}: {engine} would give {item!r} "
+                    f"back as the float next to it; {REMEDY}{hint}",
                     document_id=document_id,
                     key=key,
                 )

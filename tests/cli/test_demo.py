@@ -263,6 +263,17 @@ def test_the_report_holds_what_the_filters_select(
     assert report["same"] is True
     assert report["documents"] == len(small_library)
     assert report["reloaded"]["same"] is True
+    kept = report["kept_in_step"]
+    assert kept["same"] is True
+    first, again, edited, deleted = kept["runs"]
+    assert first["added"] + first["empty"] == kept["files"]
+    in_packages = [one for one in small_library if one.metadata["package"]["depth"] > 1]
+    assert first["embedded"] >= len(in_packages) > 100
+    assert (again["unchanged"], again["embedded"]) == (first["added"], 0)
+    assert (edited["changed"], edited["embedded"], edited["deleted"]) == (1, 1, 1)
+    assert edited["reused"] > 5
+    assert (deleted["removed"], deleted["embedded"]) == (1, 0)
+    assert deleted["deleted"] > 5
     assert list(report["engines"]) == list(ENGINES)
     assert report["engines"]["postgres"]["version"].startswith("PostgreSQL 18")
     for other in report["engines"].values():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import random
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from tests.indexing.folders import (
 )
 from vecstore import (
     BackendError,
+    BackendNotInstalledError,
     ConfigurationError,
     ContentFormatter,
     CountBatching,
@@ -234,7 +236,9 @@ def live(store: VectorStore, rounds: int, seed: int) -> dict[str, int]:
         same(content(store), fresh(texts))
         asked(store)
         again = bring(store, texts, group=group)
-        assert again.unchanged == tuple(sorted(texts))
+        blank = tuple([name for name in sorted(texts) if not texts[name].strip()])
+        assert again.empty == blank
+        assert again.unchanged == tuple([name for name in sorted(texts) if name not in blank])
         assert (again.embedded, again.reused, again.deleted, asked(store)) == (0, 0, 0, [])
     return told
 
@@ -598,6 +602,15 @@ def test_a_reader_that_fails(store: SimpleVectorStore) -> None:
     assert store.count() == 0
 
 
+def test_a_package_that_is_missing_is_no_fault_of_a_source(
+    store: SimpleVectorStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pypdf", None)
+    scan = Source(id="a.pdf", load=lambda: b"%PDF-1.7", kind="pdf")
+    with pytest.raises(BackendNotInstalledError, match="needs the package pypdf"):
+        sync(store, [scan, *sources(FILES)], corpus=CORPUS, on_error="skip")
+
+
 def test_a_text_that_cannot_be_cut(store: SimpleVectorStore) -> None:
     with pytest.raises(DocumentError, match=r"oats.txt, part 0: .*max_chunks"):
         bring(
@@ -710,7 +723,8 @@ def test_sources_without_text_are_told(store: SimpleVectorStore) -> None:
     files = {"scan.txt": "bytes", "blank.txt": " \n"}
     for _ in range(2):
         report = bring(store, files, read=nothing)
-        assert report.unchanged == ("blank.txt", "scan.txt")
+        assert (report.unchanged, report.empty) == ((), ("blank.txt", "scan.txt"))
+        assert "0 removed, 2 empty; chunks" in str(report)
         assert report.warnings == ("scan.txt: no text in it could be indexed",)
     bring(store, {"scan.txt": "bytes", "blank.txt": "a"})
     emptied = bring(store, {"scan.txt": "bytes", "blank.txt": " "})

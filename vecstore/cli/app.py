@@ -70,10 +70,15 @@ COMMANDS: dict[str, Listed] = {
         _DOCUMENTS,
         "Embed the documents of JSON-lines files, and save them as one store file.",
     ),
+    "sync": Listed(
+        "sync",
+        _DOCUMENTS,
+        "Bring a store into step with the files of a folder, and embed only what is new.",
+    ),
     "search": Listed(
         "index_search",
         _DOCUMENTS,
-        "Find the documents of a store file that are nearest to a text.",
+        "Find the documents of a store that are nearest to a text.",
     ),
     "stats": Listed(
         "stats",

@@ -21,6 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from vecstore.cli import corpus
+from vecstore.cli.demo_sync import PACKAGES, Kept, keep_in_step
 from vecstore.cli.engines import ENGINES, OWN, chosen_engines, default_engines
 from vecstore.cli.screen import answers, progress_bar, spinner
 from vecstore.cli.terminal import (
@@ -262,6 +263,27 @@ class Stage:
             Text(parameters, "dim"),
         )
 
+    def runs(self, kept: Kept) -> None:
+        """What was done to files before each run of sync, and what it did about that."""
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        table.add_column("changed before the run", style="bold")
+        for name in ("sources", "embedded", "kept", "deleted"):
+            table.add_column(name, justify="right", style="cyan" if name == "embedded" else "")
+        for what, report in kept.runs:
+            sources = [
+                f"{len(getattr(report, name))} {name}"
+                for name in ("added", "changed", "removed", "unchanged")
+                if getattr(report, name)
+            ]
+            table.add_row(
+                what,
+                ", ".join(sources),
+                f"{report.embedded:,}",
+                f"{report.reused:,}",
+                f"{report.deleted:,}",
+            )
+        self._below(table)
+
     def comparison(self, memory: list[Answer], others: dict[str, list[Answer]]) -> None:
         """Every store's scores for memory's best documents, and what was compared."""
         compared = {title: list(map(compare, memory, answers)) for title, answers in others.items()}
@@ -390,8 +412,9 @@ def demo(
     """Search Python's standard library by meaning, in memory and in other engines.
 
     Embeds the docstrings of the library, runs six searches with filters of growing difficulty,
-    saves and reloads the store, and runs the same searches in real engines started for it. Exits
-    with 1 when two of them differ. Nothing is downloaded, and nothing stays behind.
+    saves and reloads the store, keeps another in step with files that change, and runs the same
+    searches in real engines started for it. Exits with 1 when two of them differ. Nothing is
+    downloaded, and nothing stays behind.
     """
     with expected_errors(as_json):
         chosen = chosen_engines(default_engines() if engines is None else engines)
@@ -448,7 +471,8 @@ def _run(chosen: Sequence[str], output: Path | None, as_json: bool) -> dict[str,
     ]
 
     report["reloaded"] = _save_and_reload(stage, store, vectors, in_memory, output)
-    report["same"] = report["reloaded"]["same"]
+    report["kept_in_step"] = _keep_in_step(stage, embedder, files)
+    report["same"] = report["reloaded"]["same"] and report["kept_in_step"]["same"]
     report["engines"] = _ask_engines(stage, store, vectors, in_memory, chosen) if chosen else {}
     report["same"] = report["same"] and all(one["same"] for one in report["engines"].values())
     report["seconds"] = round(clock() - began, 1)
@@ -503,6 +527,24 @@ def _save_and_reload(
         lost = len(changed) + len(documents)
         stage.remark(f"{lost} documents are not what they were.", "bold red")
     return {"same": same, "bytes": size, "changed": [*changed, *documents]}
+
+
+def _keep_in_step(stage: Stage, embedder: WordLlamaEmbedder, files: list[Path]) -> dict[str, Any]:
+    """Index the files of some packages, change some, index again, and tell what that took."""
+    started = time.perf_counter()
+    with spinner("Keeping files in step"):
+        kept = keep_in_step(files, embedder)
+    *others, last = PACKAGES
+    stage.step(
+        f"A store kept in step with the {kept.files} files of {', '.join(others)} and {last}",
+        time.perf_counter() - started,
+    )
+    stage.runs(kept)
+    if kept.same:
+        stage.remark("The same ids, texts, metadata and vectors as a new index of these files.")
+    else:
+        stage.remark("It is not what a new index of these files is.", "bold red")
+    return kept.plain()
 
 
 def _ask_engines(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import os
+import re
 import sys
 import time
 import warnings
@@ -12,7 +13,9 @@ from typing import Annotated, Any
 
 import typer
 from rich import box
+from rich.cells import cell_len
 from rich.table import Table
+from rich.text import Text
 
 from vecstore.cli.screen import answers, progress_bar, remarks
 from vecstore.cli.terminal import (
@@ -52,6 +55,10 @@ EmbedderOption = Annotated[
 ]
 
 
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+"""How the address of a store begins; one letter before a colon is a disk of Windows."""
+
+
 def load_embedder(name: str) -> Any:
     """The embedder of that name.
 
@@ -84,6 +91,8 @@ SEARCH_EXAMPLES = """
   vecstore search docs.json "bread without yeast" --filter "lang == 'en' AND year >= 2020"
 
   vecstore search docs.json "bread" --top-k 20 --threshold 0.4 --json | jq '.[].id'
+
+  vecstore search 'qdrant://localhost/docs' "bread" -e openai:text-embedding-3-small
 """
 
 
@@ -194,9 +203,13 @@ def index(
 
 
 def search(
-    store_file: Annotated[
-        Path,
-        typer.Argument(metavar="STORE", show_default=False, help="A file written by index."),
+    store: Annotated[
+        str,
+        typer.Argument(
+            metavar="STORE",
+            show_default=False,
+            help="A file written by index, or the address of a store.",
+        ),
     ],
     query: Annotated[
         str, typer.Argument(metavar="QUERY", show_default=False, help="What to look for, in words.")
@@ -223,22 +236,21 @@ def search(
     embedder: EmbedderOption = "wordllama",
     as_json: JsonOption = False,
 ) -> None:
-    """Find the documents of a store file that are nearest to a text.
+    """Find the documents of a store that are nearest to a text.
 
-    The embedder must be the one that the store was made with. Exits with 1 when nothing is found.
+    Of what sync has read, the file, the headings and the page are shown. The embedder must be the
+    one that the store was made with. Exits with 1 when nothing is found.
     """
     with expected_errors(as_json):
         wanted = None if filter is None and file is None else parsed_filter(filter, file)
-        from vecstore.simple.store import SimpleVectorStore
-
         try:
             request = SearchRequest(
                 query, top_k=top_k, offset=offset, threshold=threshold, filter=wanted
             )
         except ValueError as error:  # a blank query, or a threshold that is no number
             raise CommandError(str(error)) from None
-        with SimpleVectorStore(load_embedder(embedder)).load(store_file) as store:
-            found = store.search(request)
+        with _opened(store, embedder) as opened_store:
+            found = opened_store.search(request)
     if as_json:
         print_json([hit_object(document) for document in found])
     elif found:
@@ -249,15 +261,57 @@ def search(
         raise typer.Exit(NEGATIVE)
 
 
+def _opened(store: str, embedder: str) -> VectorStore:
+    if _ADDRESS.match(store):
+        from vecstore.store.url import open_store
+
+        return open_store(store, embedder=load_embedder(embedder))
+    from vecstore.simple.store import SimpleVectorStore
+
+    return SimpleVectorStore(load_embedder(embedder)).load(Path(store))
+
+
 def hits_table(found: list[Document]) -> Table:
-    """Documents with their scores, best first."""
-    table = Table(box=box.SIMPLE_HEAD)
+    """Documents with their scores, best first; those that sync has read with where they stand."""
+    places = [_place(document) for document in found]
+    names = [
+        first_line(place[0] if place else document.id)
+        for document, place in zip(found, places, strict=True)
+    ]
+    # A text takes what the others leave, or a long one would leave them nothing.
+    table = Table(box=box.SIMPLE_HEAD, expand=True)
     table.add_column("score", justify="right", style="cyan", no_wrap=True)
-    table.add_column("id", style="bold", overflow="fold", max_width=40)
-    table.add_column("text", overflow="ellipsis", no_wrap=True)
-    for document in found:
-        table.add_row(f"{document.score:.4f}", first_line(document.id), first_line(document.text))
+    title = "source" if any(places) else "id"
+    widest = max(map(cell_len, [title, *names]))
+    table.add_column(title, style="bold", overflow="fold", width=min(40, widest))
+    table.add_column("text", overflow="ellipsis", no_wrap=True, ratio=1)
+    for document, place, name in zip(found, places, names, strict=True):
+        text = Text(first_line(_without_heading(document) if place else document.text))
+        if place and place[1]:
+            text.append(f"\n{first_line(place[1])}", "dim")
+        table.add_row(f"{document.score:.4f}", name, text)
     return table
+
+
+def _place(document: Document) -> tuple[str, str] | None:
+    """The source of a document that sync has read, and its headings and page."""
+    chunk = document.metadata.get("chunk")
+    source = chunk.get("source") if isinstance(chunk, dict) else None
+    if not isinstance(source, str):
+        return None
+    headings, page = document.metadata.get("headings"), document.metadata.get("page")
+    parts = [" › ".join([str(one) for one in headings])] if isinstance(headings, list) else []
+    if isinstance(page, int):
+        parts.append(f"page {page:,}")
+    return source, ", ".join(parts)
+
+
+def _without_heading(document: Document) -> str:
+    """The text from where it says more than the last of its headings, if it does."""
+    first, _, rest = document.text.partition("\n")
+    headings = document.metadata.get("headings")
+    is_heading = isinstance(headings, list) and first.strip("#= ") == (headings or [""])[-1]
+    return rest if is_heading and rest.strip() else document.text
 
 
 def hit_object(document: Document) -> dict[str, Any]:

@@ -28,6 +28,8 @@ class SyncReport:
         unchanged: Ids of sources that were neither parsed nor embedded.
         added: Ids of sources of which nothing was stored.
         changed: Ids of sources of which something else was stored, or not all.
+        empty: Ids of sources in which there is nothing to index. They are read each time, as
+            nothing is stored of them.
         removed: Ids of sources that are no longer there, and whose chunks were deleted.
         embedded: Chunks that were embedded.
         reused: Chunks of changed sources that kept their vectors.
@@ -40,6 +42,7 @@ class SyncReport:
     unchanged: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
+    empty: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     embedded: int = 0
     reused: int = 0
@@ -53,6 +56,7 @@ class SyncReport:
             f"{len(getattr(self, what)):,} {what}"
             for what in ("unchanged", "added", "changed", "removed")
         ]
+        sources += [f"{len(self.empty):,} empty"] * bool(self.empty)
         sources += [f"{len(self.failures):,} failed"] * bool(self.failures)
         chunks = f"embedded {self.embedded:,}, reused {self.reused:,}, deleted {self.deleted:,}"
         return f"sources: {', '.join(sources)}; chunks: {chunks}"

@@ -13,7 +13,12 @@ from itertools import islice
 from typing import Final, Literal
 
 from vecstore.document import Document
-from vecstore.errors import ConfigurationError, SourceError, VecstoreError
+from vecstore.errors import (
+    BackendNotInstalledError,
+    ConfigurationError,
+    SourceError,
+    VecstoreError,
+)
 from vecstore.filter.builder import F
 from vecstore.filter.tree import Expression
 from vecstore.indexing.chunks import Cutting, Looked, Parsed, place_of
@@ -43,6 +48,9 @@ _LISTED: Final = 100
 
 _MOST: Final = 1_000
 """Sources that are compared at a time at most: they are named in one filter."""
+
+_OF_ALL: Final = (ConfigurationError, BackendNotInstalledError)
+"""Errors that are no fault of one source, and are raised whatever is to become of those."""
 
 _SPLIT: Final = TokenSplitter()
 
@@ -83,8 +91,8 @@ def sync(
             others are written and if listing them ended without an error. By default nothing is.
         group: How many sources are compared at a time, at most 1,000.
         on_error: What to do about a source that cannot be loaded, read or cut: ``"raise"``, or
-            ``"skip"`` it and tell it in the report. Whatever the store or the embedder raises ends
-            the run.
+            ``"skip"`` it and tell it in the report. A missing package, and whatever the store or
+            the embedder raises, ends the run.
         progress: Called with the sources done and their number (None for an iterator), each time
             that some are compared or written.
         dry_run: Whether to tell only what would be done; enrichers and the embedder are not asked.
@@ -96,6 +104,7 @@ def sync(
         SourceError: If a source cannot be loaded or read, two have one id, or ``remove="missing"``
             was given no source at all.
         DocumentError: If a document cannot be cut.
+        BackendNotInstalledError: If the package that a reader needs is missing.
         ConfigurationError: If a step does not say what tells it from another, or does what it may
             not.
 
@@ -167,6 +176,7 @@ class _Run:
     unchanged: list[str] = field(default_factory=list)
     added: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
+    empty: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -176,11 +186,11 @@ class _Run:
 
     def report(self) -> SyncReport:
         """What was done so far, in the order of the listing."""
-        listed = {id: place for place, id in enumerate(self.seen)}
         return SyncReport(
-            unchanged=tuple(sorted(self.unchanged, key=listed.__getitem__)),
+            unchanged=tuple(self.unchanged),
             added=tuple(self.added),
             changed=tuple(self.changed),
+            empty=tuple(self.empty),
             removed=tuple(self.removed),
             embedded=self.embedded,
             reused=self.reused,
@@ -216,7 +226,7 @@ class _Run:
             },
         )
         self.standing.update(whole)
-        self.unchanged += whole
+        self.unchanged += [id for id in looked if id in whole]
         self._advance(len(sources) - len(looked) + len(whole))
         waiting: list[Parsed] = []
         for id, one in looked.items():
@@ -224,7 +234,7 @@ class _Run:
                 continue
             try:
                 parsed = self.cutting.parsed(one)
-            except ConfigurationError:
+            except _OF_ALL:
                 raise
             except VecstoreError as error:
                 self._fail(id, error)
@@ -256,7 +266,7 @@ class _Run:
             try:
                 data = source.read_bytes()
                 version = self.cutting.version(source, data)
-            except ConfigurationError:
+            except _OF_ALL:
                 raise
             except VecstoreError as error:
                 self._fail(source.id, error)
@@ -326,7 +336,7 @@ class _Run:
             elif parsed.chunks:
                 self.added.append(parsed.id)
             else:
-                self.unchanged.append(parsed.id)
+                self.empty.append(parsed.id)
         if self.dry_run:
             self.deleted += held - len(stored)
         else:

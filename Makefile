@@ -43,7 +43,7 @@ test-wide: $(INSTALLED) ## Every suite whole, on every engine, metric and option
 test-servers: $(INSTALLED) ## What needs a real server; builds it with Go the first time
 	@$(BIN)/python -m tests.engines.weaviate_server $(if $(WITHIN),--within $(WITHIN)) || \
 	  { echo "make test-servers: no Weaviate, so its tests are skipped"; exit 0; } && \
-	$(BIN)/python -m pytest -m servers $(or $(ARGS),tests)
+	$(BIN)/python -m pytest -m "servers and not long" $(or $(ARGS),tests)
 
 test-adapters: $(ADAPTERS)/.installed ## The adapters and importers, beside the frameworks themselves
 	HAYSTACK_TELEMETRY_ENABLED=false $(ADAPTERS)/bin/python -m pytest -m "not heavy" --doctest-modules \

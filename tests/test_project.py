@@ -531,17 +531,18 @@ def test_the_playground_answers_without_a_store_a_network_or_numpy() -> None:
 
 def test_stores_stand_where_one_looks_for_them() -> None:
     code = (
-        "from vecstore import MilvusStore, PgvectorStore, PineconeStore, QdrantStore\n"
-        "from vecstore.dialects import milvus, pgvector, pinecone, qdrant\n"
+        "from vecstore import MilvusStore, PgvectorStore, PineconeStore, QdrantStore, WeaviateStore\n"
+        "from vecstore.dialects import milvus, pgvector, pinecone, qdrant, weaviate\n"
         "assert milvus.MilvusStore is MilvusStore\n"
         "assert pgvector.PgvectorStore is PgvectorStore\n"
         "assert pinecone.PineconeStore is PineconeStore\n"
-        "assert qdrant.QdrantStore is QdrantStore"
+        "assert qdrant.QdrantStore is QdrantStore\n"
+        "assert weaviate.WeaviateStore is WeaviateStore"
     )
     assert not loaded_after(code) & CLIENTS
 
 
-@pytest.mark.parametrize("name", ["milvus", "pgvector", "pinecone", "qdrant"])
+@pytest.mark.parametrize("name", ["milvus", "pgvector", "pinecone", "qdrant", "weaviate"])
 def test_a_dialect_loads_no_store(name: str) -> None:
     code = (
         f"from vecstore.dialects import {name}\n"

@@ -6,7 +6,10 @@ from typing import Any
 import pytest
 
 from tests.store.minimal import MinimalStore
+from tests.store.stopping import stopped
 from vecstore import SimpleVectorStore, VectorStore
+
+__all__ = ["stopped"]
 
 
 @pytest.fixture(params=[SimpleVectorStore, MinimalStore], ids=["memory", "minimal"])

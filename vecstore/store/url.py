@@ -47,6 +47,8 @@ _BUILT_IN = {
     "qdrant+https": "vecstore.dialects.qdrant.store:QdrantStore",
     "postgres": "vecstore.dialects.pgvector.store:PgvectorStore",
     "postgresql": "vecstore.dialects.pgvector.store:PgvectorStore",
+    "weaviate": "vecstore.dialects.weaviate.store:WeaviateStore",
+    "weaviate+https": "vecstore.dialects.weaviate.store:WeaviateStore",
 }
 _PLUG_INS = PlugIns(
     ENTRY_POINT_GROUP,
@@ -64,6 +66,8 @@ _EXTRAS = {
     "postgresql": "pgvector",
     "qdrant": "qdrant",
     "qdrant+https": "qdrant",
+    "weaviate": "weaviate",
+    "weaviate+https": "weaviate",
 }
 
 OptionReader = Callable[[str], Any]

@@ -8,7 +8,7 @@ a property of their own, besides, because a condition on a list asks each elemen
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from hashlib import sha256
 from typing import Any, Final, Literal
 
@@ -22,6 +22,14 @@ BaseType = Literal["text", "int", "number", "boolean"]
 # Names that start with two underscores belong to GraphQL.
 TOKENS: Final = "vecstore_tokens"
 """Name of the property that holds the tokens: ``text[]``, tokenization ``field``."""
+
+ID: Final = "vecstore_id"
+TEXT: Final = "vecstore_text"
+METADATA: Final = "vecstore_metadata"
+"""Names of the properties that hold a document itself, each a text without an index.
+
+No name of an ordered key is one of them: those end in their type.
+"""
 
 _KINDS: Final[dict[BaseType, Kind]] = {
     "text": Kind.STRING,
@@ -163,8 +171,20 @@ def filter_properties(
         >>> filter_properties({"year": 2020}, Schema({"year": int}))
         {'vecstore_tokens': ['[]', '["year"]', '["year"]=2020'], 'vecstore_year_number': 2020.0}
     """
-    properties: dict[str, list[str] | float | str] = {TOKENS: document_tokens(metadata)}
     numbers, texts = ordered_keys(schema, Kind.NUMBER), ordered_keys(schema, Kind.STRING)
+    return ordered_properties(metadata, numbers, texts)
+
+
+def ordered_properties(
+    metadata: Mapping[str, Any], numbers: Collection[Path], texts: Collection[Path]
+) -> dict[str, list[str] | float | str]:
+    """The same for a collection that orders the numbers and the texts of these keys.
+
+    Example:
+        >>> ordered_properties({"year": 2020}, [], [])
+        {'vecstore_tokens': ['[]', '["year"]', '["year"]=2020']}
+    """
+    properties: dict[str, list[str] | float | str] = {TOKENS: document_tokens(metadata)}
     for path, value in present_values(metadata):
         if path in numbers and type(value) in (int, float):
             properties[number_property(path)] = nearest_double(value)

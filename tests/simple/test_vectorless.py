@@ -90,6 +90,22 @@ def test_the_first_vector_comes_late(quantize: Any) -> None:
     assert (store.dimension, store.search(vector=[1, 2, 3])) == (3, [])
 
 
+def test_what_has_a_vector_is_so_after_changes_and_without_dead_rows() -> None:
+    store = mixed(6_000)
+    kept = {one[0]: one for one in everything(store)}
+    store.update_metadata(filter="n < 2000", set={"changed": True})
+    store.delete([f"{n:05}" for n in range(1_000, 5_000)])  # many enough for new columns
+    assert len(store._table.snapshot.ids) == store.count() == 2_000
+    found = everything(store)
+    assert [(one[0], one[1], one[3]) for one in found] == [
+        (id, kept[id][1], kept[id][3]) for id in (one[0] for one in found)
+    ]
+    assert store.count("changed == true") == 1_000
+    with_vector = {id for id, _, _, vector in found if vector is not None}
+    assert set(ids(store.search(vector=[1] * 6, top_k=6_000))) == with_vector
+    assert len(with_vector) == 667
+
+
 def test_a_broken_off_write_leaves_no_mark() -> None:
     class Broken(list[Any]):
         def __iter__(self) -> Any:

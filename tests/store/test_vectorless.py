@@ -38,6 +38,15 @@ def test_nothing_is_embedded(make: Make) -> None:
     assert store.count() == 3
 
 
+def test_skipping_what_is_not_embedded_is_left_to_the_store() -> None:
+    """What costs nothing is not asked for before: one call, and not two."""
+    store = MinimalStore(never)
+    store.add([A], embed=False)
+    before = len(store.calls)
+    assert store.add([A, B], embed=False, on_conflict="skip").skipped == ("a",)
+    assert store.calls[before:] == [("add", 2)]
+
+
 def test_progress_and_batches(make: Make) -> None:
     store = make()
     seen: list[Any] = []

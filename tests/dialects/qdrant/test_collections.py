@@ -596,6 +596,17 @@ class TestIndexes:
         store.add([document("a", {"n": 1})])
         assert store.count("n == 1") == 1
 
+    def test_documents_without_a_vector_do_not_say_how_long_vectors_are(
+        self, client: QdrantClient
+    ) -> None:
+        store = QdrantStore("docs", client=client)
+        with pytest.raises(ConfigurationError, match="dimension=") as caught:
+            store.add([Document("", id="bare")], embed=False)
+        assert (caught.value.stored_ids, client.collection_exists("docs")) == ([], False)
+        store.add([Document("", id="bare"), Document("", id="full", embedding=[1, 2])], embed=False)
+        assert (store.count(), store.dimension) == (2, 2)
+        assert [one.id for one in store.search(vector=[1, 2])] == ["full"]
+
     def test_a_collection_dropped_behind_the_store(self, client: QdrantClient) -> None:
         store = QdrantStore("docs", client=client, dimension=2)
         client.delete_collection("docs")

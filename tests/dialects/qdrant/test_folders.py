@@ -296,6 +296,30 @@ class TestFailures:
                 store.add([document(id, {"n": 1}) for id in ids])
             assert caught.value.stored_ids == ids[:5]
 
+    @pytest.mark.parametrize("first", [True, False])
+    def test_vectors_that_came_or_went_half_way(self, first: bool) -> None:
+        """What differs from what is there may be nothing but that it has a vector, or has none."""
+        with QdrantStore("docs", location=":memory:", dimension=2) as store:
+            ids = [f"{number}" for number in range(9)]
+            full = [document(id) for id in ids]
+            bare = [one.replace(embedding=None) for one in full]
+            before, after = (bare, full) if first else (full, bare)
+            store.add(before, embed=False)
+            collection = store.native._client.collections["docs"]
+            upsert = collection._upsert_point
+
+            def broken(point: Any, **options: Any) -> None:
+                if str(point.id) == point_id("5"):
+                    raise RuntimeError("broken")
+                upsert(point, **options)
+
+            collection._upsert_point = broken
+            with pytest.raises(BackendError, match="broken") as caught:
+                store.add(after, embed=False)
+            assert caught.value.stored_ids == ids[:5]
+            held = {one.id: one.embedding is not None for one in store.scan(include_embedding=True)}
+            assert held == {id: (id in ids[:5]) is first for id in ids}
+
 
 @needs_fork
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")

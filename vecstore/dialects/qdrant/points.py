@@ -167,7 +167,11 @@ class Points:
             if stored is None or stored.payload != point.payload:
                 continue
             given, got = (self._vector(one.vector) for one in (point, stored))
-            if got is given is None or (got is not None and is_same_direction(given, got)):
+            if given is None or got is None:
+                same = given is got
+            else:
+                same = is_same_direction(given, got)
+            if same:
                 written.append(id)
         return written
 

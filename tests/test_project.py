@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 
 CLIENTS = {
+    "duckdb",
     "milvus_lite",
     "opentelemetry",
     "pgvector",
@@ -531,8 +532,10 @@ def test_the_playground_answers_without_a_store_a_network_or_numpy() -> None:
 
 def test_stores_stand_where_one_looks_for_them() -> None:
     code = (
-        "from vecstore import MilvusStore, PgvectorStore, PineconeStore, QdrantStore, WeaviateStore\n"
-        "from vecstore.dialects import milvus, pgvector, pinecone, qdrant, weaviate\n"
+        "from vecstore import DuckDBStore, MilvusStore, PgvectorStore, PineconeStore, QdrantStore\n"
+        "from vecstore import WeaviateStore\n"
+        "from vecstore.dialects import duckdb, milvus, pgvector, pinecone, qdrant, weaviate\n"
+        "assert duckdb.DuckDBStore is DuckDBStore\n"
         "assert milvus.MilvusStore is MilvusStore\n"
         "assert pgvector.PgvectorStore is PgvectorStore\n"
         "assert pinecone.PineconeStore is PineconeStore\n"
@@ -542,7 +545,7 @@ def test_stores_stand_where_one_looks_for_them() -> None:
     assert not loaded_after(code) & CLIENTS
 
 
-@pytest.mark.parametrize("name", ["milvus", "pgvector", "pinecone", "qdrant", "weaviate"])
+@pytest.mark.parametrize("name", ["duckdb", "milvus", "pgvector", "pinecone", "qdrant", "weaviate"])
 def test_a_dialect_loads_no_store(name: str) -> None:
     code = (
         f"from vecstore.dialects import {name}\n"
@@ -651,6 +654,7 @@ def test_the_project_speaks_of_itself_alone() -> None:
         "docs/schema.md",
         "docs/searching.md",
         "docs/statistics.md",
+        "docs/stores/duckdb.md",
         "docs/stores/memory.md",
     ],
 )

@@ -18,6 +18,7 @@ REQUIREMENTS: Final[dict[str, tuple[str, ...]]] = {
     "qdrant": ("qdrant-client>=1.18,<2",),
     "milvus": ("pymilvus>=3.0,<4",),
     "milvus-embedded": ("pymilvus>=3.0,<4", "milvus-lite>=3.2,<4"),
+    "duckdb": ("duckdb>=2.0,<3",),
     "pinecone": ("pinecone>=10,<11",),
     "weaviate": ("weaviate-client>=4.20,<5",),
     "otel": ("opentelemetry-api>=1.30,<2",),

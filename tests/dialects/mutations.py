@@ -16,6 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from tests.dialects.conformance import (
+    test_duckdb,
     test_milvus,
     test_pgvector,
     test_pinecone,
@@ -26,6 +27,7 @@ from tests.dialects.conformance import (
 from tests.dialects.conformance.conformance import Conformance
 from vecstore import Expression, Op
 from vecstore.dialects import sql, tokens
+from vecstore.dialects.duckdb import dialect as duckdb
 from vecstore.dialects.milvus import dialect as milvus
 from vecstore.dialects.pgvector import dialect as pgvector
 from vecstore.dialects.pgvector import layout as pgvector_layout
@@ -192,6 +194,13 @@ def mutations() -> list[Mutation]:
             [(weaviate.Weaviate, "member", present_only(weaviate.Weaviate.member))],
             [(tokens, "_json_text", _loose_token)],
             swapped(weaviate, "_OPERATORS"),
+        ),
+        test_duckdb.TestDuckDB: (
+            [(duckdb.DuckDB, "member", unnegated(duckdb.DuckDB.member))],
+            [(sql, "joined", _without_parentheses)],
+            [(duckdb.DuckDB, "member", present_only(duckdb.DuckDB.member))],
+            [(duckdb, "json_path", lambda path, first=False: f"/{'/'.join(path)}{'/0' * first}")],
+            swapped(duckdb, "_ORDER"),
         ),
         test_sqlite.TestSqlite: (
             [(sqlite.Sqlite, "member", unnegated(sqlite.Sqlite.member))],

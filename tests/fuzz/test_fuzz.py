@@ -59,5 +59,6 @@ def test_every_engine_takes_part() -> None:
         "Pinecone",
         "Weaviate",
         "Sqlite",
+        "DuckDB",
     ):
         assert f"Test{engine}" in names

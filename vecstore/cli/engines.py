@@ -131,6 +131,12 @@ ENGINES: dict[str, Engine] = {
         "milvus://{folder}.db?collection=docs",
         _package_version("milvus-lite", "milvus-lite"),
     ),
+    "duckdb": Engine(
+        "DuckDB",
+        {"duckdb": "duckdb"},
+        "duckdb://{folder}.duckdb?table=docs",
+        _package_version("DuckDB", "duckdb"),
+    ),
     "pinecone": PineconeEngine(
         "Pinecone",
         {"pinecone": "pinecone"},

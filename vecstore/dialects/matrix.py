@@ -152,6 +152,7 @@ _WITH_LAYOUTS: dict[str, tuple[Column, ...]] = {
         Column("milvus"),
         Column("milvus", {"target": "lite"}, _BY_VALUE, told=True),
     ),
+    "duckdb": (Column("duckdb"), Column("duckdb", declared=_BY_VALUE, told=True)),
     "pgvector": (Column("pgvector"), Column("pgvector", declared=_BY_VALUE, told=True)),
     "pinecone": (
         Column("pinecone", {"layout": "exact"}, _BY_VALUE),

@@ -58,11 +58,17 @@ class CallThreads:
         self._thread().jobs.put(job)
         return job.result(deadline)  # type: ignore[no-any-return]
 
-    def run_whole(self, work: Callable[[], Result]) -> Result:
+    def run_whole(
+        self, work: Callable[[], Result], interrupt: Callable[[], None] | None = None
+    ) -> Result:
         """Run one call where no signal can break it off, and leave when it has ended.
 
         In another thread than the main one, that is the caller's own. Whoever is interrupted while
         he waits is told when the call has ended; a second interruption is told at once.
+
+        Args:
+            work: The call.
+            interrupt: Asks the client to end the call soon, once its caller is interrupted.
         """
         if threading.current_thread() is not threading.main_thread():
             return work()
@@ -70,7 +76,9 @@ class CallThreads:
         try:
             self._thread().jobs.put(job)
             return job.result(None)  # type: ignore[no-any-return]
-        except BaseException:
+        except BaseException as error:
+            if interrupt is not None and not isinstance(error, Exception):
+                interrupt()
             job.abandon()
             raise
 

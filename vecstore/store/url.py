@@ -38,6 +38,7 @@ from vecstore.store.options import (
 ENTRY_POINT_GROUP = "vecstore.stores"
 
 _BUILT_IN = {
+    "duckdb": "vecstore.dialects.duckdb.store:DuckDBStore",
     "memory": "vecstore.simple.store:SimpleVectorStore",
     "pgvector+embedded": "vecstore.dialects.pgvector.store:PgvectorStore",
     "milvus": "vecstore.dialects.milvus.store:MilvusStore",
@@ -58,6 +59,7 @@ _PLUG_INS = PlugIns(
 )
 
 _EXTRAS = {
+    "duckdb": "duckdb",
     "milvus": "milvus",
     "milvus+https": "milvus",
     "pgvector+embedded": "pgvector-embedded",

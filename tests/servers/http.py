@@ -294,7 +294,9 @@ async def _read(reader: asyncio.StreamReader) -> Request | None:
 
 
 def _written(answer: Answer) -> bytes:
-    body = json.dumps(answer.body, separators=(",", ":")).encode()
+    body = b""
+    if answer.body is not None:
+        body = json.dumps(answer.body, separators=(",", ":")).encode()
     lines = [
         f"HTTP/1.1 {answer.status} .",
         "Content-Type: application/json",

@@ -13,6 +13,7 @@ from uuid import uuid4
 
 import pytest
 
+from tests.dialects.weaviate.damage import SCHEMA, damaged_properties
 from tests.engines.weaviate_server import Address, running_weaviate
 from tests.store.choices import AWAITED, OF_EVERY_METRIC, ON_AN_ENGINE_REPEATED, SCOPED
 from tests.store.stopping import Stop
@@ -28,7 +29,6 @@ from vecstore import (
     open_store,
 )
 from vecstore.dialects.weaviate import Weaviate
-from vecstore.dialects.weaviate.layout import ID, METADATA, TEXT, TOKENS
 from vecstore.dialects.weaviate.records import object_id
 from vecstore.dialects.weaviate.store import WeaviateStore
 from vecstore.testing import (
@@ -42,10 +42,6 @@ from vecstore.testing.store_suite.paging import Paging
 from vecstore.testing.store_suite.searching import Searching
 
 pytestmark = pytest.mark.servers
-
-SCHEMA = Schema({"n": Any, "k": Any}, others="allow")
-"""Keys by whose values tests order documents, whatever they are."""
-DAMAGED = {"metadata is a list": "[1]", "metadata is a text": '"text"', "metadata is a number": "5"}
 
 
 class OnServer:
@@ -75,16 +71,9 @@ class OnServer:
 
     def damage(self, store: VectorStore, kind: str) -> bool:
         assert isinstance(store, WeaviateStore)
-        held = {ID: "damaged", TEXT: "damaged", METADATA: '{"n":-1}', TOKENS: ["[]", '["n"]']}
-        match kind:
-            case "no id" | "no text" | "no metadata":
-                del held[{"id": ID, "text": TEXT, "metadata": METADATA}[kind.removeprefix("no ")]]
-            case "nothing":
-                held = {}
-            case _ if kind in DAMAGED:
-                held[METADATA] = DAMAGED[kind]
-            case _:
-                return False  # a property has a type, and null is its absence
+        held = damaged_properties(kind)
+        if held is None:
+            return False
         store.native.collections.use(store._collection).data.insert(
             held, uuid=object_id("damaged"), vector={"default": vector_of("damaged").tolist()}
         )

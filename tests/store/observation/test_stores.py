@@ -8,12 +8,15 @@ from typing import Any
 
 import pytest
 
+from tests.servers import weaviate as weaviate_server
 from tests.servers.pinecone import KEY, PineconeServer
+from tests.servers.weaviate import WeaviateServer
 from vecstore import Document, SimpleVectorStore, VectorStore
 from vecstore.dialects.milvus.store import MilvusStore
 from vecstore.dialects.pgvector.store import PgvectorStore
 from vecstore.dialects.pinecone.store import PineconeStore
 from vecstore.dialects.qdrant.store import QdrantStore
+from vecstore.dialects.weaviate.store import WeaviateStore
 
 
 class Ear:
@@ -38,6 +41,13 @@ def pinecone(request: pytest.FixtureRequest, folder: Path, **options: Any) -> Ve
     return PineconeStore("observed", host=server.address, api_key=KEY, create=True, **options)
 
 
+def weaviate(request: pytest.FixtureRequest, folder: Path, **options: Any) -> VectorStore:
+    server = WeaviateServer().__enter__()
+    request.addfinalizer(lambda: server.__exit__(None, None, None))
+    at: dict[str, Any] = {"url": server.address, "grpc_port": server.grpc_port}
+    return WeaviateStore("Observed", api_key=weaviate_server.KEY, create=True, **at, **options)
+
+
 OPENERS: dict[str, Callable[..., VectorStore]] = {
     "memory": lambda request, folder, **options: SimpleVectorStore(**options),
     "postgresql": postgres,
@@ -48,6 +58,7 @@ OPENERS: dict[str, Callable[..., VectorStore]] = {
     "milvus": lambda request, folder, **options: MilvusStore(
         "observed", uri=str(folder / "rows.db"), **options
     ),
+    "weaviate": weaviate,
 }
 
 
@@ -66,4 +77,5 @@ def test_observers_and_threads_are_options_of_every_store(
     attributes = ear.heard[0][1]
     if system != "memory":
         assert attributes["db.system.name"] == system
-        assert attributes["db.collection.name"] == "observed"
+        named = "Observed" if system == "weaviate" else "observed"  # which begins with a capital
+        assert attributes["db.collection.name"] == named

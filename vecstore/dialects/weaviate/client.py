@@ -202,24 +202,25 @@ class Calls:
             before = _quiet.set(True)
             try:
                 return call(self.client)
+            except VecstoreError:
+                raise
+            except Exception as error:
+                # Here, where its context is still what it was raised in: gRPC's own error.
+                raise self._failure(operation, error) from self._secrets.safe_cause(error)
             finally:
                 _quiet.reset(before)
 
         wait = deadline or self._deadline
+        if writing:
+            return self._threads.run_whole(work)
         try:
-            if writing:
-                return self._threads.run_whole(work)
             return self._threads.run(work, wait)
-        except VecstoreError:
-            raise
         except Overdue:
             raise BackendError(
                 f"Weaviate has not answered {operation} after {wait:g} s",
                 operation=operation,
                 retryable=True,
             ) from None
-        except Exception as error:
-            raise self._failure(operation, error) from self._secrets.safe_cause(error)
 
     def redacted(self, text: str) -> str:
         """A text without the key."""

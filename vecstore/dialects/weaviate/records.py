@@ -191,16 +191,16 @@ class Records:
                 ),
                 deadline=deadline,
             )
+            return [Record.read(one, self.vector_name) for one in answer.objects]
         except AnswerTooLarge:
             if len(keys) == 1:
                 raise
-            middle = len(keys) // 2
-            return [
-                record
-                for part in (keys[:middle], keys[middle:])
-                for record in self.by_key(operation, part, wanted, filter, deadline)
-            ]
-        return [Record.read(one, self.vector_name) for one in answer.objects]
+        middle = len(keys) // 2
+        return [
+            record
+            for part in (keys[:middle], keys[middle:])
+            for record in self.by_key(operation, part, wanted, filter, deadline)
+        ]
 
     def selected(
         self, operation: str, ids: Iterable[str], filter: Compiled | None, embedding: bool, /
@@ -265,20 +265,20 @@ class Records:
         """
         try:
             found = ask(wanted.arguments(self.vector_name))
+            return [Record.read(one, self.vector_name) for one in found]
         except AnswerTooLarge:
-            bare = ask({"return_properties": [ID], "include_vector": False})
-            distances = {
-                str(one.uuid): one.metadata.distance if one.metadata is not None else None
-                for one in bare
-            }
-            records = {
-                record.key: record
-                for record in self.by_key(operation, [*distances], wanted, filter)
-            }
-            for key, record in records.items():
-                record.distance = distances[key] or 0.0
-            return [records[key] for key in distances if key in records]
-        return [Record.read(one, self.vector_name) for one in found]
+            pass
+        bare = ask({"return_properties": [ID], "include_vector": False})
+        distances = {
+            str(one.uuid): one.metadata.distance if one.metadata is not None else None
+            for one in bare
+        }
+        records = {
+            record.key: record for record in self.by_key(operation, [*distances], wanted, filter)
+        }
+        for key, record in records.items():
+            record.distance = distances[key] or 0.0
+        return [records[key] for key in distances if key in records]
 
     # --- page by page ------------------------------------------------------------------------
 

@@ -92,14 +92,18 @@ class Writer:
         stored: list[str] = []
         most = min(_REQUEST_BYTES, self.call.message_bytes - _ROOM)
         for part in in_parts(rows, lambda row: row.size, most):
+            failure: BackendError | None = None
+            faults: dict[int, str] = {}
             try:
                 faults = self._send(operation, part)
             except BackendError as error:
+                failure = error
+            if failure is not None:
                 # A request that was not answered may have been carried out.
                 with suppress(BackendError):
                     stored += self._arrived(operation, part)
-                error.stored_ids = stored
-                raise
+                failure.stored_ids = stored
+                raise failure
             stored += [row.id for place, row in enumerate(part) if place not in faults]
             if faults:
                 raise self._refused(operation, part, faults, stored)

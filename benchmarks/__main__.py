@@ -41,6 +41,7 @@ CLOSER_LOOKS = {
     "profile": "profiles",
     "adapters": "adapters",
     "splitting": "splitting",
+    "syncing": "syncing",
 }
 """Modules of this package, whose clients need not be there for all else."""
 

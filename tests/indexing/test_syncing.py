@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks import syncing
 from tests.indexing.folders import (
     CORPUS,
     ENGINES,
@@ -40,6 +41,7 @@ from vecstore import (
     SourceError,
     VectorStore,
 )
+from vecstore.cli import corpus
 from vecstore.indexing import (
     READERS,
     Enricher,
@@ -354,6 +356,22 @@ def test_two_corpora_in_one_store(store: SimpleVectorStore) -> None:
     assert store.count() == 2 * len(fresh(FILES))
     bring(store, {"oats.txt": "Oats."}, corpus="two")
     assert bring(store, FILES, corpus="one").unchanged == tuple(sorted(FILES))
+
+
+def test_the_benchmark_counts_what_is_embedded(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    library = [path for path in corpus.library_files() if path.parent.name == "json"]
+    monkeypatch.setattr(corpus, "library_files", lambda: library)
+    monkeypatch.setattr(syncing, "missing", lambda modules, package: "langchain" in package)
+    rows = syncing.compare("40 files", "memory:", 40)
+    first, again, edited, moved, deleted = [[int(cell) for cell in row[-2:]] for row in rows]
+    assert first[0] == first[1] > 40
+    assert (again, moved) == ([0, first[1]], [0, first[1]])
+    assert 20 <= edited[0] <= 40
+    assert deleted[0] == 0
+    assert deleted[1] < edited[1]
+    assert "again, vecstore" in capsys.readouterr().out
 
 
 # --- what changes a version -------------------------------------------------------------------

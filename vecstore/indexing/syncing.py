@@ -46,8 +46,9 @@ _WRITTEN_CHUNKS: Final = 500
 _LISTED: Final = 100
 """Sources that one filter names, where there may be any number."""
 
-_MOST: Final = 1_000
-"""Sources that are compared at a time at most: they are named in one filter."""
+_GROUP: Final = 1_000
+"""Sources that are compared at a time at most: they are named in one filter. An engine without an
+index on the keys of chunks goes through all of them once for each group."""
 
 _OF_ALL: Final = (ConfigurationError, BackendNotInstalledError)
 """Errors that are no fault of one source, and are raised whatever is to become of those."""
@@ -64,7 +65,7 @@ def sync(
     split: Splitter | None = _SPLIT,
     enrich: Transform | Sequence[Transform] = (),
     remove: Remove = "never",
-    group: int = 100,
+    group: int = _GROUP,
     on_error: OnError = "raise",
     progress: Progress | None = None,
     dry_run: bool = False,
@@ -89,7 +90,8 @@ def sync(
             keys that it writes in an attribute ``keys``.
         remove: ``"missing"`` deletes what is stored of sources that did not come, once all
             others are written and if listing them ended without an error. By default nothing is.
-        group: How many sources are compared at a time, at most 1,000.
+        group: How many sources are compared at a time, at most 1,000. With fewer, less is held in
+            memory, and the store is asked more often.
         on_error: What to do about a source that cannot be loaded, read or cut: ``"raise"``, or
             ``"skip"`` it and tell it in the report. A missing package, and whatever the store or
             the embedder raises, ends the run.
@@ -131,8 +133,8 @@ def sync(
         raise ValueError(f'remove is "missing" or "never", not {remove!r}')
     if on_error not in ("raise", "skip"):
         raise ValueError(f'on_error is "raise" or "skip", not {on_error!r}')
-    if isinstance(group, bool) or not isinstance(group, int) or not 1 <= group <= _MOST:
-        raise ValueError(f"group is a whole number from 1 to {_MOST:,}, not {group!r}")
+    if isinstance(group, bool) or not isinstance(group, int) or not 1 <= group <= _GROUP:
+        raise ValueError(f"group is a whole number from 1 to {_GROUP:,}, not {group!r}")
     steps = (enrich,) if callable(enrich) else tuple(enrich)
     enrichers = tuple([Enricher.of(step) for step in steps])
     run = _Run(

@@ -19,6 +19,7 @@ pytest.importorskip("langchain_core")
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.indexing import InMemoryRecordManager, aindex, index
 from langchain_core.structured_query import Comparator, Comparison
 
 from vecstore.adapters.langchain import VecstoreVectorStore
@@ -165,6 +166,22 @@ def test_ids_and_documents(adapter: VecstoreVectorStore) -> None:
         VecstoreVectorStore("memory:")  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match="embedder"):
         VecstoreVectorStore(SimpleVectorStore()).max_marginal_relevance_search("x")
+
+
+def test_under_langchains_record_manager() -> None:
+    ours = VecstoreVectorStore(SimpleVectorStore(EMBEDDER))
+    records = InMemoryRecordManager("ours")
+    records.create_schema()
+    given: Any = {"cleanup": "full", "source_id_key": "source", "key_encoder": "sha256"}
+
+    def documents(*texts: str) -> list[Document]:
+        return [Document(text, metadata={"source": text}) for text in texts]
+
+    assert index(documents("foo", "bar"), records, ours, **given)["num_added"] == 2
+    assert index(documents("foo", "bar"), records, ours, **given)["num_skipped"] == 2
+    changed = asyncio.run(aindex(documents("foo", "baz"), records, ours, **given))
+    assert (changed["num_added"], changed["num_deleted"]) == (1, 1)
+    assert {one.text for one in ours.store.get()} == {"foo", "baz"}
 
 
 def test_scopes_and_awaited_calls(adapter: VecstoreVectorStore) -> None:

@@ -102,18 +102,28 @@ class VecstoreVectorStore(VectorStore):
     # --- writing and reading ------------------------------------------------------------------
 
     def add_documents(
-        self, documents: Sequence[Document], *, ids: Sequence[str | None] | None = None
+        self,
+        documents: Sequence[Document],
+        *,
+        ids: Sequence[str | None] | None = None,
+        batch_size: int | None = None,
     ) -> list[str]:
         """Embed and store documents; one with the same id is replaced.
 
         Args:
             documents: The documents.
             ids: Their ids, in the place of their own; where there is none, one is drawn.
+            batch_size: What LangChain's ``index`` hands on. Without an effect: the store knows how
+                many it takes at a time.
         """
         return self.store.add(stored_of(documents, ids))
 
     async def aadd_documents(
-        self, documents: Sequence[Document], *, ids: Sequence[str | None] | None = None
+        self,
+        documents: Sequence[Document],
+        *,
+        ids: Sequence[str | None] | None = None,
+        batch_size: int | None = None,
     ) -> list[str]:
         """See :meth:`add_documents`."""
         return await self.store.aio.add(stored_of(documents, ids))

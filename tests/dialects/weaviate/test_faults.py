@@ -218,6 +218,23 @@ def test_the_error_says_what_arrived(
     assert held(server) == [f"d{n}" for n in range(5 if arrived else 3)]
 
 
+def test_the_error_says_what_arrived_without_a_vector(
+    server: WeaviateServer, open_weaviate: Open, pauses: list[float]
+) -> None:
+    store = open_weaviate()
+    store.add(documents(3))
+    server.faults.add(Fault(what="cut after", path="/BatchObjects", times=99))
+    bare = [Document(one.text, one.metadata, one.id) for one in documents(4)]
+    with pytest.raises(BackendError) as told:
+        store.add(bare, embed=False)
+    assert told.value.stored_ids == ["d0", "d1", "d2", "d3"]
+    server.faults.clear()
+    server.faults.add(Fault(what="cut before", path="/BatchObjects", times=99))
+    with pytest.raises(BackendError) as told:
+        store.add(documents(4))  # which would give them their vectors back
+    assert told.value.stored_ids == []
+
+
 def test_a_server_that_is_gone_and_back(
     server: WeaviateServer, open_weaviate: Open, pauses: list[float]
 ) -> None:

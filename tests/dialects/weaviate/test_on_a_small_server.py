@@ -24,6 +24,7 @@ from vecstore.testing.store_suite.foreign import Foreign
 from vecstore.testing.store_suite.ids import Ids
 from vecstore.testing.store_suite.lifecycle import Lifecycle
 from vecstore.testing.store_suite.updating import Updating
+from vecstore.testing.store_suite.vectorless import Vectorless
 
 
 @pytest.fixture(scope="class")
@@ -77,6 +78,7 @@ class TestOnASmallServer(OnASmallServer, StoreSuite):
         Ids,
         Lifecycle,
         Closing,
+        Vectorless,
         "test_a_random_life",
         "test_random_filters",
         "test_hostile_texts_never_widen_a_filter",

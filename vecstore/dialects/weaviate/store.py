@@ -90,6 +90,7 @@ class WeaviateStore(CollectionStore):
     name: ClassVar[str] = "weaviate"
     engine: ClassVar[str] = "Weaviate"
     capabilities: StoreCapabilities = StoreCapabilities(
+        vectorless=True,
         filtered_count=True,
         max_dimension=MAX_DIMENSION,
         min_vector_length=SHORTEST_IN_FLOAT32,
@@ -202,7 +203,7 @@ class WeaviateStore(CollectionStore):
     def _make_ready(self, batch: Batch) -> None:
         self._check_there("add")
         super()._make_ready(batch)
-        if self._dimension is None:  # others made it, and nothing is in it
+        if self._dimension is None and not batch.vectorless:  # others made it, and it is empty
             self._settle(dimension=batch.vectors.shape[1])
 
     def _check_there(self, operation: str) -> None:
@@ -251,7 +252,7 @@ class WeaviateStore(CollectionStore):
                 Row(
                     batch.ids[row],
                     self._properties(batch.ids[row], batch.texts[row], batch.metadata[row]),
-                    batch.vectors[row],
+                    None if batch.vectorless else batch.vectors[row],
                 )
                 for row in rows
             ),

@@ -36,7 +36,7 @@ class Row:
     Attributes:
         id: Its id.
         properties: Of the object.
-        vector: Of the object; None for one without, as others may have written it.
+        vector: Of the object; None for a document without one.
     """
 
     id: str
@@ -203,12 +203,14 @@ def properties_bytes(properties: dict[str, Any]) -> int:
 
 def _is_same(record: Record, row: Row) -> bool:
     """Whether an object is what was to be written, to the types of its metadata."""
-    properties = row.properties
+    properties, vector = row.properties, row.vector
+    if record.vector is None or vector is None:
+        same_vector = record.vector is vector
+    else:
+        same_vector = np.array_equal(record.vector, vector)
     return (
-        record.document_id == properties[ID]
+        same_vector
+        and record.document_id == properties[ID]
         and record.text == properties[TEXT]
         and as_json(record.metadata) == properties[METADATA]
-        and record.vector is not None
-        and row.vector is not None
-        and np.array_equal(record.vector, row.vector)
     )

@@ -108,7 +108,7 @@ $(BIN)/python:
 	exit 1
 
 # Two thirds of it, without the tools. `python -m pip` of any age will do.
-DEMO_EXTRAS := cli,wordllama,pgvector-embedded,qdrant,milvus-embedded,duckdb
+DEMO_EXTRAS := cli,wordllama,pgvector-embedded,qdrant,milvus-embedded,duckdb,chroma
 
 $(FOR_DEMO): pyproject.toml | $(BIN)/python
 	@test $(INSTALLED) -nt pyproject.toml || { \

@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 
 CLIENTS = {
+    "chromadb",
     "duckdb",
     "milvus_lite",
     "opentelemetry",
@@ -533,8 +534,9 @@ def test_the_playground_answers_without_a_store_a_network_or_numpy() -> None:
 def test_stores_stand_where_one_looks_for_them() -> None:
     code = (
         "from vecstore import DuckDBStore, MilvusStore, PgvectorStore, PineconeStore, QdrantStore\n"
-        "from vecstore import WeaviateStore\n"
-        "from vecstore.dialects import duckdb, milvus, pgvector, pinecone, qdrant, weaviate\n"
+        "from vecstore import ChromaStore, WeaviateStore\n"
+        "from vecstore.dialects import chroma, duckdb, milvus, pgvector, pinecone, qdrant, weaviate\n"
+        "assert chroma.ChromaStore is ChromaStore\n"
         "assert duckdb.DuckDBStore is DuckDBStore\n"
         "assert milvus.MilvusStore is MilvusStore\n"
         "assert pgvector.PgvectorStore is PgvectorStore\n"
@@ -545,7 +547,9 @@ def test_stores_stand_where_one_looks_for_them() -> None:
     assert not loaded_after(code) & CLIENTS
 
 
-@pytest.mark.parametrize("name", ["duckdb", "milvus", "pgvector", "pinecone", "qdrant", "weaviate"])
+@pytest.mark.parametrize(
+    "name", ["chroma", "duckdb", "milvus", "pgvector", "pinecone", "qdrant", "weaviate"]
+)
 def test_a_dialect_loads_no_store(name: str) -> None:
     code = (
         f"from vecstore.dialects import {name}\n"

@@ -19,6 +19,7 @@ __getattr__, __dir__, __all__ = door(
         "vecstore.content": "ContentFormatter MetadataMode",
         "vecstore.copying.copier": "Copied copy",
         "vecstore.dialects.base": "Dialect",
+        "vecstore.dialects.chroma.store": "ChromaStore",
         "vecstore.dialects.duckdb.store": "DuckDBStore",
         "vecstore.dialects.milvus.store": "MilvusStore",
         "vecstore.dialects.pgvector.store": "PgvectorStore",

@@ -3,6 +3,7 @@ from vecstore.content import MetadataMode as MetadataMode
 from vecstore.copying.copier import Copied as Copied
 from vecstore.copying.copier import copy as copy
 from vecstore.dialects.base import Dialect as Dialect
+from vecstore.dialects.chroma.store import ChromaStore as ChromaStore
 from vecstore.dialects.duckdb.store import DuckDBStore as DuckDBStore
 from vecstore.dialects.milvus.store import MilvusStore as MilvusStore
 from vecstore.dialects.pgvector.store import PgvectorStore as PgvectorStore

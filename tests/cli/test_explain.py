@@ -225,12 +225,13 @@ def test_a_schema_tells_every_backend_what_the_keys_hold(run: Run) -> None:
     moment = "created > TIMESTAMP '2024-01-01T00:00:00Z'"
     outcomes = run("explain", "--json", moment).json["dialects"]
     assert {name for name, one in outcomes.items() if "refused" in one} == {
+        "chroma",
         "pinecone",
         "qdrant",
         "weaviate",
     }
     told = run("explain", "--json", "--schema", "schema.toml", moment).json["dialects"]
-    assert {name for name, one in told.items() if "refused" in one} == {"pinecone"}
+    assert {name for name, one in told.items() if "refused" in one} == {"chroma", "pinecone"}
     outcome = run("explain", "--schema", "schema.toml", "creatd IS NULL")
     assert outcome.code == 2
     assert "did you mean created?" in outcome.err

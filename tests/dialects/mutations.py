@@ -16,6 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from tests.dialects.conformance import (
+    test_chroma,
     test_duckdb,
     test_milvus,
     test_pgvector,
@@ -27,6 +28,7 @@ from tests.dialects.conformance import (
 from tests.dialects.conformance.conformance import Conformance
 from vecstore import Expression, Op
 from vecstore.dialects import sql, tokens
+from vecstore.dialects.chroma import dialect as chroma
 from vecstore.dialects.duckdb import dialect as duckdb
 from vecstore.dialects.milvus import dialect as milvus
 from vecstore.dialects.pgvector import dialect as pgvector
@@ -194,6 +196,13 @@ def mutations() -> list[Mutation]:
             [(weaviate.Weaviate, "member", present_only(weaviate.Weaviate.member))],
             [(tokens, "_json_text", _loose_token)],
             swapped(weaviate, "_OPERATORS"),
+        ),
+        test_chroma.TestChroma: (
+            [(chroma.Chroma, "member", unnegated(chroma.Chroma.member))],
+            [(chroma, "joined", _spliced_clauses)],
+            [(chroma.Chroma, "member", present_only(chroma.Chroma.member))],
+            [(tokens, "_json_text", _loose_token)],
+            swapped(chroma, "OPERATORS"),
         ),
         test_duckdb.TestDuckDB: (
             [(duckdb.DuckDB, "member", unnegated(duckdb.DuckDB.member))],

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from tests.dialects.conformance import (  # noqa: F401  # so that their suites are known
+    test_chroma,
+    test_duckdb,
     test_milvus,
     test_pgvector,
     test_pinecone,

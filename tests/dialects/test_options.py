@@ -49,6 +49,12 @@ MISFITS: list[tuple[str, dict[str, Any]]] = [
     ("pinecone", {"layout": None}),
     ("pinecone", {"layout": ["exact"]}),
     ("weaviate", {"layout": ["exact"]}),
+    ("chroma", {"layout": None}),
+    ("chroma", {"target": "server"}),
+    ("chroma", {"target": "cloud"}),  # whose numbers are not what was written
+    ("chroma", {"texts": 5}),
+    ("chroma", {"texts": "title"}),
+    ("chroma", {"numbers": [[]]}),
 ]
 
 
@@ -65,6 +71,7 @@ def test_a_value_that_an_option_cannot_take(name: str, options: dict[str, Any]) 
         ("qdrant", {"prefix": ["a", "b"]}),
         ("milvus", {"tags": None}),
         ("pinecone", {"layout": "exact"}),
+        ("chroma", {"layout": "exact", "texts": ["title", ["author", "name"]]}),
     ],
 )
 def test_options_given_as_lists_are_kept_in_a_form_that_hashes(

@@ -9,6 +9,7 @@ Each engine gives way to a server that an environment variable names:
 | PostgreSQL | embedded server                              | ``VECSTORE_PG_DSN``                     |
 | Qdrant     | client's local mode and the Rust engine      | ``VECSTORE_QDRANT_URL`` (beside them)   |
 | Milvus     | milvus-lite                                  | ``VECSTORE_MILVUS_URI``                 |
+| Chroma     | engine of its client, and a server of it     | ``VECSTORE_CHROMA_URL`` (the store)     |
 | DuckDB     | in the process                          |                                      |
 | SQLite     | the standard library's                       |                                         |
 | Pinecone   | interpreter of the documented rules          | ``VECSTORE_PINECONE_HOST``, ``…_API_KEY`` |

@@ -55,6 +55,7 @@ def test_every_engine_takes_part() -> None:
         "Postgres",
         "QdrantLocal",
         "QdrantEdge",
+        "Chroma",
         "Milvus",
         "Pinecone",
         "Weaviate",

@@ -137,6 +137,12 @@ ENGINES: dict[str, Engine] = {
         "duckdb://{folder}.duckdb?table=docs",
         _package_version("DuckDB", "duckdb"),
     ),
+    "chroma": Engine(
+        "Chroma",
+        {"chromadb": "chroma"},
+        "chroma:?collection=docs",
+        _package_version("Chroma", "chromadb"),
+    ),
     "pinecone": PineconeEngine(
         "Pinecone",
         {"pinecone": "pinecone"},

@@ -147,6 +147,11 @@ _BY_VALUE: Final[dict[str | None, Schema]] = {
     None: Schema({"outer": {"inner": str}}),
 }
 _WITH_LAYOUTS: dict[str, tuple[Column, ...]] = {
+    "chroma": (
+        Column("chroma", {"layout": "exact"}, _BY_VALUE),
+        Column("chroma"),
+        Column("chroma", declared=_BY_VALUE, told=True),
+    ),
     "milvus": (
         Column("milvus", {"tags": "vecstore_tags"}),
         Column("milvus"),

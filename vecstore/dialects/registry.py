@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 ENTRY_POINT_GROUP = "vecstore.dialects"
 
 _BUILT_IN = {
+    "chroma": "vecstore.dialects.chroma.dialect:Chroma",
     "duckdb": "vecstore.dialects.duckdb.dialect:DuckDB",
     "milvus": "vecstore.dialects.milvus.dialect:Milvus",
     "pgvector": "vecstore.dialects.pgvector.dialect:Pgvector",

@@ -40,6 +40,7 @@ DATA = ("ours", "others", "declared")
 """Whose data the dialects write for: our stores', anybody's, or anybody's with a schema that is
 inferred from the documents."""
 _OURS: dict[str, dict[str, Any]] = {
+    "chroma": {"layout": "exact"},
     "milvus": {"tags": "vecstore_tags"},
     "pinecone": {"layout": "exact"},
     "qdrant": {"prefix": "metadata"},

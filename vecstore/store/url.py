@@ -38,6 +38,8 @@ from vecstore.store.options import (
 ENTRY_POINT_GROUP = "vecstore.stores"
 
 _BUILT_IN = {
+    "chroma": "vecstore.dialects.chroma.store:ChromaStore",
+    "chroma+https": "vecstore.dialects.chroma.store:ChromaStore",
     "duckdb": "vecstore.dialects.duckdb.store:DuckDBStore",
     "memory": "vecstore.simple.store:SimpleVectorStore",
     "pgvector+embedded": "vecstore.dialects.pgvector.store:PgvectorStore",
@@ -59,6 +61,8 @@ _PLUG_INS = PlugIns(
 )
 
 _EXTRAS = {
+    "chroma": "chroma",
+    "chroma+https": "chroma",
     "duckdb": "duckdb",
     "milvus": "milvus",
     "milvus+https": "milvus",

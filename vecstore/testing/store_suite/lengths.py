@@ -107,13 +107,10 @@ class Lengths(StoreSuiteBase):
 
 def _tried(declared: StoreCapabilities) -> list[float]:
     low, high = declared.min_vector_length, declared.max_vector_length
-    return [
-        1 / _UNLIMITED if low is None else low * _WITHIN,
-        1e-6,
-        1.0,
-        1e6,
-        _UNLIMITED if high is None else high / _WITHIN,
-    ]
+    shortest = 1 / _UNLIMITED if low is None else low * _WITHIN
+    longest = _UNLIMITED if high is None else high / _WITHIN
+    between = [length for length in (1e-6, 1.0, 1e6) if shortest < length < longest]
+    return [shortest, *between, longest]
 
 
 def _always(vector: Any) -> Callable[[list[str]], Any]:

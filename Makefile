@@ -24,7 +24,7 @@ VERSION_OF := import ensurepip, sys, venv; sys.version_info < (3, 11) and sys.ex
 	sys.implementation.name == "cpython" or sys.exit(1); print("%d.%d" % sys.version_info[:2])
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-wide test-servers test-adapters test-heavy test-all lint format types grammar docs bench fuzz clean
+.PHONY: help demo test test-wide test-servers test-adapters test-browser test-heavy test-all lint format types grammar docs bench fuzz clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -49,6 +49,10 @@ test-adapters: $(ADAPTERS)/.installed ## The adapters and importers, beside the 
 	HAYSTACK_TELEMETRY_ENABLED=false $(ADAPTERS)/bin/python -m pytest -m "not heavy" --doctest-modules \
 	  -p no:langsmith_plugin -o asyncio_default_fixture_loop_scope=function \
 	  $(or $(ARGS),vecstore/adapters tests/adapters tests/interop)
+
+# Without them its tests are skipped. Debian: apt-get install chromium chromium-driver npm
+test-browser: $(VENV)/.installed-for-browser ## The site's pages and the playground in a real browser
+	$(BIN)/python -m pytest -m browser $(or $(ARGS),tests/browser)
 
 test-heavy: $(INSTALLED) ## All that `make test` leaves out; the long figures take hours
 	HYPOTHESIS_PROFILE=heavy $(BIN)/python -m pytest -m heavy --timeout 3600 $(or $(ARGS),tests)
@@ -80,6 +84,7 @@ types: $(INSTALLED) ## mypy, strict, on the package
 grammar: $(INSTALLED) ## Write the parser's tables anew from vecstore/grammar/filter.lark
 	$(BIN)/python -m tools.grammar_tables $(ARGS)
 
+# With npm, Python for browsers is fetched for the playground, once; without it, the page says what to run.
 docs: $(INSTALLED) ## The documentation site, into site/
 	$(BIN)/mkdocs build --strict
 
@@ -123,6 +128,10 @@ $(INSTALLED): pyproject.toml | $(BIN)/python
 	@echo "Installing into $(VENV) (a minute or two the first time)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all,testing]' --group dev
+	@touch $@
+
+$(VENV)/.installed-for-browser: $(INSTALLED)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group browser
 	@touch $@
 
 # The frameworks bring plug-ins into every run of pytest, so they stand apart; what $(VENV) has is

@@ -50,7 +50,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         heavy = item.get_closest_marker("heavy") or item.get_closest_marker("wide")
         if heavy and item.get_closest_marker("servers"):
             item.add_marker("long")
-        if item.get_closest_marker("wide") or item.get_closest_marker("servers"):
+        if any(item.get_closest_marker(name) for name in ("wide", "servers", "browser")):
             item.add_marker("heavy")
 
 

@@ -121,6 +121,7 @@ async function ask() {
       const answer = JSON.parse(await engine.ask(JSON.stringify(request)));
       say("");
       if (rows.length === request.documents.length) show(answer);
+      root.dataset.answered = request.filter;
       const detail = { milliseconds: performance.now() - asked, filter: request.filter, documents: rows.length };
       root.dispatchEvent(new CustomEvent("playground:answered", { detail }));
     } catch (error) {

@@ -330,6 +330,8 @@ def test_an_interrupted_add_leaves_whole_documents(
         if request.path == "/vectors/upsert" and not on_its_way.is_set():
             on_its_way.set()
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        # On a busy machine all requests could else be over before the main thread has its turn.
+        threading.Event().wait(0.05)
 
     server.http.during_answer = interrupt
     # What a shell starts in the background is deaf to it.

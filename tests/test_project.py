@@ -29,6 +29,7 @@ PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf
 CLIENTS = {
     "chromadb",
     "duckdb",
+    "lancedb",
     "milvus_lite",
     "opentelemetry",
     "pgvector",
@@ -45,8 +46,12 @@ CLIENTS = {
 
 # They are not in the extra `all`: what comes with them puts plug-ins into every run of pytest.
 FRAMEWORKS = {"haystack", "langchain", "llama-index"}
-# Nor is what brings gigabytes, or what only tests need.
-BESIDE = {"sentence-transformers", "testing"}
+# Nor is what brings gigabytes, a wheel of 187 MB, or what only tests need.
+BESIDE = {
+    "lancedb",
+    "sentence-transformers",
+    "testing",
+}
 
 
 def project_files() -> list[Path]:
@@ -538,6 +543,9 @@ def test_stores_stand_where_one_looks_for_them() -> None:
         "from vecstore.dialects import chroma, duckdb, milvus, pgvector, pinecone, qdrant, weaviate\n"
         "assert chroma.ChromaStore is ChromaStore\n"
         "assert duckdb.DuckDBStore is DuckDBStore\n"
+        "from vecstore import LanceDBStore\n"
+        "from vecstore.dialects import lancedb\n"
+        "assert lancedb.LanceDBStore is LanceDBStore\n"
         "assert milvus.MilvusStore is MilvusStore\n"
         "assert pgvector.PgvectorStore is PgvectorStore\n"
         "assert pinecone.PineconeStore is PineconeStore\n"
@@ -548,7 +556,7 @@ def test_stores_stand_where_one_looks_for_them() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["chroma", "duckdb", "milvus", "pgvector", "pinecone", "qdrant", "weaviate"]
+    "name", ["chroma", "duckdb", "lancedb", "milvus", "pgvector", "pinecone", "qdrant", "weaviate"]
 )
 def test_a_dialect_loads_no_store(name: str) -> None:
     code = (
@@ -659,6 +667,7 @@ def test_the_project_speaks_of_itself_alone() -> None:
         "docs/searching.md",
         "docs/statistics.md",
         "docs/stores/duckdb.md",
+        "docs/stores/lancedb.md",
         "docs/stores/memory.md",
     ],
 )

@@ -21,6 +21,7 @@ __getattr__, __dir__, __all__ = door(
         "vecstore.dialects.base": "Dialect",
         "vecstore.dialects.chroma.store": "ChromaStore",
         "vecstore.dialects.duckdb.store": "DuckDBStore",
+        "vecstore.dialects.lancedb.store": "LanceDBStore",
         "vecstore.dialects.milvus.store": "MilvusStore",
         "vecstore.dialects.pgvector.store": "PgvectorStore",
         "vecstore.dialects.pinecone.store": "PineconeStore",

@@ -5,6 +5,7 @@ from vecstore.copying.copier import copy as copy
 from vecstore.dialects.base import Dialect as Dialect
 from vecstore.dialects.chroma.store import ChromaStore as ChromaStore
 from vecstore.dialects.duckdb.store import DuckDBStore as DuckDBStore
+from vecstore.dialects.lancedb.store import LanceDBStore as LanceDBStore
 from vecstore.dialects.milvus.store import MilvusStore as MilvusStore
 from vecstore.dialects.pgvector.store import PgvectorStore as PgvectorStore
 from vecstore.dialects.pinecone.store import PineconeStore as PineconeStore

@@ -17,6 +17,7 @@ REQUIREMENTS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "chroma": ("chromadb>=1.5,<2",),
     "qdrant": ("qdrant-client>=1.18,<2",),
+    "lancedb": ("lancedb>=0.40,<1", "pyarrow>=19"),
     "milvus": ("pymilvus>=3.0,<4",),
     "milvus-embedded": ("pymilvus>=3.0,<4", "milvus-lite>=3.2,<4"),
     "duckdb": ("duckdb>=2.0,<3",),

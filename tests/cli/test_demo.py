@@ -257,7 +257,7 @@ def test_the_demo_as_a_user_runs_it(tmp_path: Path) -> None:
 def test_the_report_holds_what_the_filters_select(
     run: Run, small_library: list[Document], local: PineconeServer
 ) -> None:
-    outcome = run("demo", "--json")
+    outcome = run("demo", "--json", "--engines", ",".join(ENGINES))
     assert (outcome.code, outcome.err) == (0, "")
     report = outcome.json
     assert report["same"] is True

@@ -226,6 +226,7 @@ def test_a_schema_tells_every_backend_what_the_keys_hold(run: Run) -> None:
     outcomes = run("explain", "--json", moment).json["dialects"]
     assert {name for name, one in outcomes.items() if "refused" in one} == {
         "chroma",
+        "lancedb",
         "pinecone",
         "qdrant",
         "weaviate",

@@ -18,6 +18,7 @@ from typing import Any
 from tests.dialects.conformance import (
     test_chroma,
     test_duckdb,
+    test_lancedb,
     test_milvus,
     test_pgvector,
     test_pinecone,
@@ -30,6 +31,7 @@ from vecstore import Expression, Op
 from vecstore.dialects import sql, tokens
 from vecstore.dialects.chroma import dialect as chroma
 from vecstore.dialects.duckdb import dialect as duckdb
+from vecstore.dialects.lancedb import dialect as lancedb
 from vecstore.dialects.milvus import dialect as milvus
 from vecstore.dialects.pgvector import dialect as pgvector
 from vecstore.dialects.pgvector import layout as pgvector_layout
@@ -168,6 +170,13 @@ def mutations() -> list[Mutation]:
             [(qdrant.Qdrant, "member", present_only(qdrant.Qdrant.member))],
             [(qdrant, "encode_key", ".".join)],
             swapped(qdrant_conditions, "_RANGE"),
+        ),
+        test_lancedb.TestLanceDB: (
+            [(lancedb.LanceDB, "member", unnegated(lancedb.LanceDB.member))],
+            [(lancedb.LanceDB, "any_of", lambda self, parts: " OR ".join(parts))],
+            [(lancedb.LanceDB, "member", present_only(lancedb.LanceDB.member))],
+            [(tokens, "_json_text", _loose_token)],
+            swapped(lancedb, "_SYMBOLS"),
         ),
         test_milvus.TestMilvus: (
             [(milvus.Milvus, "member", unnegated(milvus.Milvus.member))],

@@ -12,6 +12,7 @@ import pytest
 from tests.dialects.conformance import (  # noqa: F401  # so that their suites are known
     test_chroma,
     test_duckdb,
+    test_lancedb,
     test_milvus,
     test_pgvector,
     test_pinecone,

@@ -41,6 +41,8 @@ MISFITS: list[tuple[str, dict[str, Any]]] = [
     ("duckdb", {"paramstyle": "named"}),
     ("qdrant", {"prefix": 5}),
     ("qdrant", {"prefix": ("a", 5)}),
+    ("lancedb", {"layout": None}),
+    ("lancedb", {"layout": ["exact"]}),
     ("milvus", {"field": None}),
     ("milvus", {"tags": 5}),
     ("milvus", {"field": "t", "tags": "t"}),

@@ -14,6 +14,7 @@ import pytest
 
 from vecstore import Dialect, Schema, UnsupportedFilterError
 from vecstore.dialects.chroma import Chroma
+from vecstore.dialects.lancedb import LanceDB
 from vecstore.dialects.milvus import Milvus
 from vecstore.dialects.pgvector import Pgvector
 from vecstore.dialects.pinecone import Pinecone
@@ -46,6 +47,7 @@ def Or(*operands: Condition | Compound) -> Compound:
 
 
 DIALECTS: dict[str, Dialect[Any]] = {
+    "lancedb": LanceDB(layout="exact"),
     "pgvector": Pgvector(column="m", paramstyle="numeric_dollar"),  # with its parameters
     "qdrant": Qdrant(prefix="", schema=Schema({"d": datetime}, others="allow")),
     "milvus": Milvus(field="m", tags="t"),
@@ -58,6 +60,7 @@ DIALECTS: dict[str, Dialect[Any]] = {
 }
 
 OTHER_LAYOUTS: dict[str, Dialect[Any]] = {
+    "lancedb plain": LanceDB(schema=Schema({"k": str, "n": int, "b": bool, "tags": list[str]})),
     "pgvector columns": Pgvector(
         column="m",
         paramstyle="numeric_dollar",
@@ -78,6 +81,7 @@ Table = list[tuple[str, dict[str, Any]]]
 SPEC: Table = [
     # Equality. A list equals what one of its elements equals; absent equals nothing.
     ("k == 'a'", {
+        "lancedb": 'array_has("vecstore_tokens", \'["k"]="a"\')',
         "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"k":"a"}', '{"k":["a"]}']]),
         "qdrant": {'must': [{'key': 'k', 'match': {'value': 'a'}}]},
         "milvus": r'array_contains(t, "[\"k\"]=\"a\"")',
@@ -86,6 +90,7 @@ SPEC: Table = [
         "weaviate": has('["k"]="a"'),
     }),
     ("n == 1", {
+        "lancedb": 'array_has("vecstore_tokens", \'["n"]=1\')',
         "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"n":1}', '{"n":[1]}']]),
         "qdrant": {'must': [{'key': 'n', 'range': {'gte': 1, 'lte': 1}}]},
         "milvus": r'array_contains(t, "[\"n\"]=1")',
@@ -94,6 +99,7 @@ SPEC: Table = [
         "weaviate": has('["n"]=1'),
     }),
     ("n == 1.5", {
+        "lancedb": 'array_has("vecstore_tokens", \'["n"]=1.5\')',
         "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"n":1.5}', '{"n":[1.5]}']]),
         "qdrant": {'must': [{'key': 'n', 'range': {'gte': 1.5, 'lte': 1.5}}]},
         "milvus": r'array_contains(t, "[\"n\"]=1.5")',
@@ -102,6 +108,7 @@ SPEC: Table = [
         "weaviate": has('["n"]=1.5'),
     }),
     ("n == -0.0", {
+        "lancedb": 'array_has("vecstore_tokens", \'["n"]=0\')',
         "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"n":-0.0}', '{"n":[-0.0]}']]),
         "qdrant": {'must': [{'key': 'n', 'range': {'gte': -0.0, 'lte': -0.0}}]},
         "milvus": r'array_contains(t, "[\"n\"]=0")',
@@ -110,6 +117,7 @@ SPEC: Table = [
         "weaviate": has('["n"]=0'),
     }),
     ("n == 1e23", {
+        "lancedb": 'array_has("vecstore_tokens", \'["n"]=99999999999999991611392\')',
         "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"n":99999999999999991611392.0}', '{"n":[99999999999999991611392.0]}']]),
         "qdrant": Refused('it compares numbers exactly only up to 9007199254740991 in magnitude (max_number)'),
         "milvus": r'array_contains(t, "[\"n\"]=99999999999999991611392")',
@@ -118,6 +126,7 @@ SPEC: Table = [
         "weaviate": has('["n"]=99999999999999991611392'),
     }),
     ("n == 9007199254740993", {
+        "lancedb": 'array_has("vecstore_tokens", \'["n"]=9007199254740993\')',
         "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"n":9007199254740993}', '{"n":[9007199254740993]}']]),
         "qdrant": Refused('it compares numbers exactly only up to 9007199254740991 in magnitude (max_number)'),
         "milvus": r'array_contains(t, "[\"n\"]=9007199254740993")',
@@ -126,6 +135,7 @@ SPEC: Table = [
         "weaviate": has('["n"]=9007199254740993'),
     }),
     ("b == true", {
+        "lancedb": 'array_has("vecstore_tokens", \'["b"]=true\')',
         "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"b":true}', '{"b":[true]}']]),
         "qdrant": {'must': [{'key': 'b', 'match': {'value': True}}]},
         "milvus": r'array_contains(t, "[\"b\"]=true")',
@@ -134,6 +144,7 @@ SPEC: Table = [
         "weaviate": has('["b"]=true'),
     }),
     ("k == ''", {
+        "lancedb": 'array_has("vecstore_tokens", \'["k"]=""\')',
         "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"k":""}', '{"k":[""]}']]),
         "qdrant": {'must': [{'key': 'k', 'match': {'value': ''}}]},
         "milvus": r'array_contains(t, "[\"k\"]=\"\"")',
@@ -142,6 +153,7 @@ SPEC: Table = [
         "weaviate": has('["k"]=""'),
     }),
     ("k != 'a'", {
+        "lancedb": '(NOT array_has("vecstore_tokens", \'["k"]="a"\'))',
         "pgvector": ('("m" @> ANY($1::text[]::jsonb[])) IS NOT TRUE', [['{"k":"a"}', '{"k":["a"]}']]),
         "qdrant": {'must_not': [{'key': 'k', 'match': {'value': 'a'}}]},
         "milvus": r'not array_contains(t, "[\"k\"]=\"a\"")',
@@ -150,6 +162,7 @@ SPEC: Table = [
         "weaviate": lacks('["k"]="a"'),
     }),
     ("n != 1", {
+        "lancedb": '(NOT array_has("vecstore_tokens", \'["n"]=1\'))',
         "pgvector": ('("m" @> ANY($1::text[]::jsonb[])) IS NOT TRUE', [['{"n":1}', '{"n":[1]}']]),
         "qdrant": {'must_not': [{'key': 'n', 'range': {'gte': 1, 'lte': 1}}]},
         "milvus": r'not array_contains(t, "[\"n\"]=1")',
@@ -158,6 +171,7 @@ SPEC: Table = [
         "weaviate": lacks('["n"]=1'),
     }),
     ("b != false", {
+        "lancedb": '(NOT array_has("vecstore_tokens", \'["b"]=false\'))',
         "pgvector": ('("m" @> ANY($1::text[]::jsonb[])) IS NOT TRUE', [['{"b":false}', '{"b":[false]}']]),
         "qdrant": {'must_not': [{'key': 'b', 'match': {'value': False}}]},
         "milvus": r'not array_contains(t, "[\"b\"]=false")',
@@ -166,6 +180,7 @@ SPEC: Table = [
         "weaviate": lacks('["b"]=false'),
     }),
     ("NOT k == 'a'", {
+        "lancedb": '(NOT array_has("vecstore_tokens", \'["k"]="a"\'))',
         "pgvector": ('("m" @> ANY($1::text[]::jsonb[])) IS NOT TRUE', [['{"k":"a"}', '{"k":["a"]}']]),
         "qdrant": {'must_not': [{'key': 'k', 'match': {'value': 'a'}}]},
         "milvus": r'not array_contains(t, "[\"k\"]=\"a\"")',
@@ -174,6 +189,7 @@ SPEC: Table = [
         "weaviate": lacks('["k"]="a"'),
     }),
     ("NOT k != 'a'", {
+        "lancedb": 'array_has("vecstore_tokens", \'["k"]="a"\')',
         "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"k":"a"}', '{"k":["a"]}']]),
         "qdrant": {'must': [{'key': 'k', 'match': {'value': 'a'}}]},
         "milvus": r'array_contains(t, "[\"k\"]=\"a\"")',
@@ -183,6 +199,7 @@ SPEC: Table = [
     }),
     # Ordering. Of numbers and texts, never of lists; what is absent is neither below nor above.
     ("n > 1", {
+        "lancedb": 'try_cast(json_extract("vecstore_ordered", \'$."ne00e71c16c36d75ab3d0f00c3647ac15"\') AS DOUBLE) > CAST(\'1.0\' AS DOUBLE)',
         "pgvector": ('(jsonb_typeof("m" -> $1::text) = \'number\' AND ("m" -> $2::text) > $3::jsonb)', ['n', 'n', '1']),
         "qdrant": {'must': [{'key': 'n', 'range': {'gt': 1}}, {'is_empty': {'key': 'n[]'}}]},
         "milvus": r'(array_contains(t, "[\"n\"]:number") and m["n"] > 1)',
@@ -191,6 +208,7 @@ SPEC: Table = [
         "weaviate": Condition('vecstore_n_number', 'GreaterThan', 'number', 1.0),
     }),
     ("n >= 1.5", {
+        "lancedb": 'try_cast(json_extract("vecstore_ordered", \'$."ne00e71c16c36d75ab3d0f00c3647ac15"\') AS DOUBLE) >= CAST(\'1.5\' AS DOUBLE)',
         "pgvector": ('(jsonb_typeof("m" -> $1::text) = \'number\' AND ("m" -> $2::text) >= $3::jsonb)', ['n', 'n', '1.5']),
         "qdrant": {'must': [{'key': 'n', 'range': {'gte': 1.5}}, {'is_empty': {'key': 'n[]'}}]},
         "milvus": r'(array_contains(t, "[\"n\"]:number") and m["n"] >= 1.5)',
@@ -199,6 +217,7 @@ SPEC: Table = [
         "weaviate": Condition('vecstore_n_number', 'GreaterThanEqual', 'number', 1.5),
     }),
     ("n < -3", {
+        "lancedb": 'try_cast(json_extract("vecstore_ordered", \'$."ne00e71c16c36d75ab3d0f00c3647ac15"\') AS DOUBLE) < CAST(\'-3.0\' AS DOUBLE)',
         "pgvector": ('(jsonb_typeof("m" -> $1::text) = \'number\' AND ("m" -> $2::text) < $3::jsonb)', ['n', 'n', '-3']),
         "qdrant": {'must': [{'key': 'n', 'range': {'lt': -3}}, {'is_empty': {'key': 'n[]'}}]},
         "milvus": r'(array_contains(t, "[\"n\"]:number") and m["n"] < -3)',
@@ -207,6 +226,7 @@ SPEC: Table = [
         "weaviate": Condition('vecstore_n_number', 'LessThan', 'number', -3.0),
     }),
     ("n <= 0", {
+        "lancedb": 'try_cast(json_extract("vecstore_ordered", \'$."ne00e71c16c36d75ab3d0f00c3647ac15"\') AS DOUBLE) <= CAST(\'0.0\' AS DOUBLE)',
         "pgvector": ('(jsonb_typeof("m" -> $1::text) = \'number\' AND ("m" -> $2::text) <= $3::jsonb)', ['n', 'n', '0']),
         "qdrant": {'must': [{'key': 'n', 'range': {'lte': 0}}, {'is_empty': {'key': 'n[]'}}]},
         "milvus": r'(array_contains(t, "[\"n\"]:number") and m["n"] <= 0)',
@@ -215,6 +235,7 @@ SPEC: Table = [
         "weaviate": Condition('vecstore_n_number', 'LessThanEqual', 'number', 0.0),
     }),
     ("NOT n > 1", {
+        "lancedb": 'try_cast(json_extract("vecstore_ordered", \'$."ne00e71c16c36d75ab3d0f00c3647ac15"\') AS DOUBLE) <= CAST(\'1.0\' AS DOUBLE)',
         "pgvector": ('(jsonb_typeof("m" -> $1::text) = \'number\' AND ("m" -> $2::text) <= $3::jsonb)', ['n', 'n', '1']),
         "qdrant": {'must': [{'key': 'n', 'range': {'lte': 1}}, {'is_empty': {'key': 'n[]'}}]},
         "milvus": r'(array_contains(t, "[\"n\"]:number") and m["n"] <= 1)',
@@ -223,6 +244,7 @@ SPEC: Table = [
         "weaviate": Condition('vecstore_n_number', 'LessThanEqual', 'number', 1.0),
     }),
     ("n > 9007199254740992", {
+        "lancedb": Refused('it orders numbers exactly only up to 9007199254740991 in magnitude (max_ordered_number)'),
         "pgvector": ('(jsonb_typeof("m" -> $1::text) = \'number\' AND ("m" -> $2::text) > $3::jsonb)', ['n', 'n', '9007199254740992']),
         "qdrant": Refused('it compares numbers exactly only up to 9007199254740991 in magnitude (max_number)'),
         "milvus": Refused('it orders numbers exactly only up to 9007199254740991 in magnitude (max_number)'),
@@ -231,6 +253,7 @@ SPEC: Table = [
         "weaviate": Refused('it orders numbers exactly only up to 9007199254740991 in magnitude (max_ordered_number)'),
     }),
     ("x > 1", {
+        "lancedb": 'try_cast(json_extract("vecstore_ordered", \'$."ncd65ea2c2ad99e94a85b1b6df72efef9"\') AS DOUBLE) > CAST(\'1.0\' AS DOUBLE)',
         "pgvector": ('(jsonb_typeof("m" -> $1::text) = \'number\' AND ("m" -> $2::text) > $3::jsonb)', ['x', 'x', '1']),
         "qdrant": {'must': [{'key': 'x', 'range': {'gt': 1}}, {'is_empty': {'key': 'x[]'}}]},
         "milvus": r'(array_contains(t, "[\"x\"]:number") and m["x"] > 1)',
@@ -239,6 +262,7 @@ SPEC: Table = [
         "weaviate": Refused('it orders numbers by a property of their own, and this key has none'),
     }),
     ("k > 'a'", {
+        "lancedb": 'json_extract("vecstore_ordered", \'$."s33e16bc480019ee4a86b6fb0c02650da"\') > \'"61"\'',
         "pgvector": ('(jsonb_typeof("m" -> $1::text) = \'string\' AND ("m" ->> $2::text) COLLATE "C" > $3::text)', ['k', 'k', 'a']),
         "qdrant": Refused('it orders numbers and timestamps, not texts'),
         "milvus": r'(array_contains(t, "[\"k\"]:string") and m["k"] > "a")',
@@ -247,6 +271,7 @@ SPEC: Table = [
         "weaviate": Condition('vecstore_k_text', 'GreaterThan', 'text', '=a!'),
     }),
     ("k <= 'a b'", {
+        "lancedb": 'json_extract("vecstore_ordered", \'$."s33e16bc480019ee4a86b6fb0c02650da"\') <= \'"612062"\'',
         "pgvector": ('(jsonb_typeof("m" -> $1::text) = \'string\' AND ("m" ->> $2::text) COLLATE "C" <= $3::text)', ['k', 'k', 'a b']),
         "qdrant": Refused('it orders numbers and timestamps, not texts'),
         "milvus": r'(array_contains(t, "[\"k\"]:string") and m["k"] <= "a b")',
@@ -255,6 +280,7 @@ SPEC: Table = [
         "weaviate": Condition('vecstore_k_text', 'LessThanEqual', 'text', '=a"20b!'),
     }),
     ("d >= TIMESTAMP '2024-01-01T00:00:00Z'", {
+        "lancedb": 'json_extract("vecstore_ordered", \'$."s65b1c6ea3a2d5c6e03cfd72e22ec51b9"\') >= \'"323032342d30312d30315430303a30303a30302e3030303030305a"\'',
         "pgvector": ('(jsonb_typeof("m" -> $1::text) = \'string\' AND ("m" ->> $2::text) COLLATE "C" >= $3::text)', ['d', 'd', '2024-01-01T00:00:00.000000Z']),
         "qdrant": {'must': [{'key': 'd', 'range': {'gte': '2024-01-01T00:00:00.000000Z'}}, {'is_empty': {'key': 'd[]'}}]},
         "milvus": r'(array_contains(t, "[\"d\"]:string") and m["d"] >= "2024-01-01T00:00:00.000000Z")',
@@ -263,6 +289,7 @@ SPEC: Table = [
         "weaviate": Condition('vecstore_d_text', 'GreaterThanEqual', 'text', '=2024-01-01T00:00:00.000000Z!'),
     }),
     ("d < DATE '2024-02-01'", {
+        "lancedb": 'json_extract("vecstore_ordered", \'$."s65b1c6ea3a2d5c6e03cfd72e22ec51b9"\') < \'"323032342d30322d3031"\'',
         "pgvector": ('(jsonb_typeof("m" -> $1::text) = \'string\' AND ("m" ->> $2::text) COLLATE "C" < $3::text)', ['d', 'd', '2024-02-01']),
         "qdrant": {'must': [{'key': 'd', 'range': {'lt': '2024-02-01T00:00:00.000000Z'}}, {'is_empty': {'key': 'd[]'}}]},
         "milvus": r'(array_contains(t, "[\"d\"]:string") and m["d"] < "2024-02-01")',
@@ -272,6 +299,7 @@ SPEC: Table = [
     }),
     # Membership. Mixed lists are fine; an empty one is a constant.
     ("k IN ['a', 'b']", {
+        "lancedb": 'array_has_any("vecstore_tokens", make_array(\'["k"]="a"\', \'["k"]="b"\'))',
         "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"k":"a"}', '{"k":["a"]}', '{"k":"b"}', '{"k":["b"]}']]),
         "qdrant": {'must': [{'key': 'k', 'match': {'any': ['a', 'b']}}]},
         "milvus": r'array_contains_any(t, ["[\"k\"]=\"a\"", "[\"k\"]=\"b\""])',
@@ -280,6 +308,7 @@ SPEC: Table = [
         "weaviate": Condition('vecstore_tokens', 'ContainsAny', 'text', ('["k"]="a"', '["k"]="b"')),
     }),
     ("k IN ['a']", {
+        "lancedb": 'array_has("vecstore_tokens", \'["k"]="a"\')',
         "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"k":"a"}', '{"k":["a"]}']]),
         "qdrant": {'must': [{'key': 'k', 'match': {'value': 'a'}}]},
         "milvus": r'array_contains(t, "[\"k\"]=\"a\"")',
@@ -288,6 +317,7 @@ SPEC: Table = [
         "weaviate": has('["k"]="a"'),
     }),
     ("k NOT IN ['a', 'b']", {
+        "lancedb": '(NOT array_has_any("vecstore_tokens", make_array(\'["k"]="a"\', \'["k"]="b"\')))',
         "pgvector": ('("m" @> ANY($1::text[]::jsonb[])) IS NOT TRUE', [['{"k":"a"}', '{"k":["a"]}', '{"k":"b"}', '{"k":["b"]}']]),
         "qdrant": {'must_not': [{'key': 'k', 'match': {'any': ['a', 'b']}}]},
         "milvus": r'not array_contains_any(t, ["[\"k\"]=\"a\"", "[\"k\"]=\"b\""])',
@@ -296,6 +326,7 @@ SPEC: Table = [
         "weaviate": And(lacks('["k"]="a"'), lacks('["k"]="b"')),
     }),
     ("n IN [1, 2.5]", {
+        "lancedb": 'array_has_any("vecstore_tokens", make_array(\'["n"]=1\', \'["n"]=2.5\'))',
         "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"n":1}', '{"n":[1]}', '{"n":2.5}', '{"n":[2.5]}']]),
         "qdrant": {'should': [{'key': 'n', 'range': {'gte': 1, 'lte': 1}}, {'key': 'n', 'range': {'gte': 2.5, 'lte': 2.5}}]},
         "milvus": r'array_contains_any(t, ["[\"n\"]=1", "[\"n\"]=2.5"])',
@@ -304,6 +335,7 @@ SPEC: Table = [
         "weaviate": Condition('vecstore_tokens', 'ContainsAny', 'text', ('["n"]=1', '["n"]=2.5')),
     }),
     ("n NOT IN [1]", {
+        "lancedb": '(NOT array_has("vecstore_tokens", \'["n"]=1\'))',
         "pgvector": ('("m" @> ANY($1::text[]::jsonb[])) IS NOT TRUE', [['{"n":1}', '{"n":[1]}']]),
         "qdrant": {'must_not': [{'key': 'n', 'range': {'gte': 1, 'lte': 1}}]},
         "milvus": r'not array_contains(t, "[\"n\"]=1")',
@@ -312,6 +344,7 @@ SPEC: Table = [
         "weaviate": lacks('["n"]=1'),
     }),
     ("k IN ['a', 1, true]", {
+        "lancedb": 'array_has_any("vecstore_tokens", make_array(\'["k"]="a"\', \'["k"]=1\', \'["k"]=true\'))',
         "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"k":"a"}', '{"k":["a"]}', '{"k":1}', '{"k":[1]}', '{"k":true}', '{"k":[true]}']]),
         "qdrant": {'should': [{'key': 'k', 'match': {'value': 'a'}}, {'key': 'k', 'match': {'value': True}}, {'key': 'k', 'range': {'gte': 1, 'lte': 1}}]},
         "milvus": r'array_contains_any(t, ["[\"k\"]=\"a\"", "[\"k\"]=1", "[\"k\"]=true"])',
@@ -320,6 +353,7 @@ SPEC: Table = [
         "weaviate": Condition('vecstore_tokens', 'ContainsAny', 'text', ('["k"]="a"', '["k"]=1', '["k"]=true')),
     }),
     ("k NOT IN ['a', 1, true]", {
+        "lancedb": '(NOT array_has_any("vecstore_tokens", make_array(\'["k"]="a"\', \'["k"]=1\', \'["k"]=true\')))',
         "pgvector": ('(CASE jsonb_typeof("m" -> $1::text) WHEN \'string\' THEN ("m" ->> $2::text) COLLATE "C" = ANY($3::text[]) WHEN \'number\' THEN ("m" -> $1::text)::numeric = ANY($4::text[]::numeric[]) WHEN \'boolean\' THEN ("m" -> $1::text) = ANY($5::text[]::jsonb[]) WHEN \'array\' THEN EXISTS (SELECT FROM jsonb_array_elements("m" -> $1::text) AS element(item) WHERE CASE jsonb_typeof(element.item) WHEN \'string\' THEN (element.item #>> \'{}\') COLLATE "C" = ANY($3::text[]) WHEN \'number\' THEN (element.item)::numeric = ANY($4::text[]::numeric[]) WHEN \'boolean\' THEN (element.item) = ANY($5::text[]::jsonb[]) ELSE FALSE END) ELSE FALSE END) IS NOT TRUE', ['k', 'k', ['a'], ['1'], ['true']]),
         "qdrant": {'must_not': [{'key': 'k', 'match': {'value': 'a'}}, {'key': 'k', 'match': {'value': True}}, {'key': 'k', 'range': {'gte': 1, 'lte': 1}}]},
         "milvus": r'not array_contains_any(t, ["[\"k\"]=\"a\"", "[\"k\"]=1", "[\"k\"]=true"])',
@@ -328,6 +362,7 @@ SPEC: Table = [
         "weaviate": And(lacks('["k"]="a"'), lacks('["k"]=1'), lacks('["k"]=true')),
     }),
     ("b IN [true, false]", {
+        "lancedb": 'array_has_any("vecstore_tokens", make_array(\'["b"]=true\', \'["b"]=false\'))',
         "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"b":true}', '{"b":[true]}', '{"b":false}', '{"b":[false]}']]),
         "qdrant": {'should': [{'key': 'b', 'match': {'value': True}}, {'key': 'b', 'match': {'value': False}}]},
         "milvus": r'array_contains_any(t, ["[\"b\"]=true", "[\"b\"]=false"])',
@@ -336,6 +371,7 @@ SPEC: Table = [
         "weaviate": Condition('vecstore_tokens', 'ContainsAny', 'text', ('["b"]=true', '["b"]=false')),
     }),
     ("k IN ['a', 'a']", {
+        "lancedb": 'array_has_any("vecstore_tokens", make_array(\'["k"]="a"\', \'["k"]="a"\'))',
         "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"k":"a"}', '{"k":["a"]}', '{"k":"a"}', '{"k":["a"]}']]),
         "qdrant": {'must': [{'key': 'k', 'match': {'any': ['a', 'a']}}]},
         "milvus": r'array_contains(t, "[\"k\"]=\"a\"")',
@@ -344,6 +380,7 @@ SPEC: Table = [
         "weaviate": has('["k"]="a"'),
     }),
     ("NOT k IN ['a']", {
+        "lancedb": '(NOT array_has("vecstore_tokens", \'["k"]="a"\'))',
         "pgvector": ('("m" @> ANY($1::text[]::jsonb[])) IS NOT TRUE', [['{"k":"a"}', '{"k":["a"]}']]),
         "qdrant": {'must_not': [{'key': 'k', 'match': {'value': 'a'}}]},
         "milvus": r'not array_contains(t, "[\"k\"]=\"a\"")',
@@ -352,6 +389,7 @@ SPEC: Table = [
         "weaviate": lacks('["k"]="a"'),
     }),
     ("k IN []", {
+        "lancedb": 'false',
         "pgvector": ('FALSE', []),
         "qdrant": {'must_not': [{'must': []}]},
         "milvus": 'array_contains(t, "")',
@@ -360,6 +398,7 @@ SPEC: Table = [
         "weaviate": And(has('x'), lacks('x')),
     }),
     ("k NOT IN []", {
+        "lancedb": 'true',
         "pgvector": ('TRUE', []),
         "qdrant": {},
         "milvus": '',
@@ -369,6 +408,7 @@ SPEC: Table = [
     }),
     # Null tests. Missing, null and [] are one thing.
     ("k IS NULL", {
+        "lancedb": '(NOT array_has("vecstore_tokens", \'["k"]\'))',
         "pgvector": ('coalesce("m" -> $1::text, \'null\'::jsonb) IN (\'null\'::jsonb, \'[]\'::jsonb)', ['k']),
         "qdrant": {'must': [{'is_empty': {'key': 'k'}}]},
         "milvus": r'not array_contains(t, "[\"k\"]")',
@@ -377,6 +417,7 @@ SPEC: Table = [
         "weaviate": lacks('["k"]'),
     }),
     ("k IS NOT NULL", {
+        "lancedb": 'array_has("vecstore_tokens", \'["k"]\')',
         "pgvector": ('coalesce("m" -> $1::text, \'null\'::jsonb) NOT IN (\'null\'::jsonb, \'[]\'::jsonb)', ['k']),
         "qdrant": {'must_not': [{'is_empty': {'key': 'k'}}]},
         "milvus": r'array_contains(t, "[\"k\"]")',
@@ -385,6 +426,7 @@ SPEC: Table = [
         "weaviate": has('["k"]'),
     }),
     ("NOT k IS NULL", {
+        "lancedb": 'array_has("vecstore_tokens", \'["k"]\')',
         "pgvector": ('coalesce("m" -> $1::text, \'null\'::jsonb) NOT IN (\'null\'::jsonb, \'[]\'::jsonb)', ['k']),
         "qdrant": {'must_not': [{'is_empty': {'key': 'k'}}]},
         "milvus": r'array_contains(t, "[\"k\"]")',
@@ -394,6 +436,7 @@ SPEC: Table = [
     }),
     # Keys. A dot steps into an object, unless the key is quoted.
     ("a.k == 'x'", {
+        "lancedb": 'array_has("vecstore_tokens", \'["a","k"]="x"\')',
         "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"a":{"k":"x"}}', '{"a":{"k":["x"]}}']]),
         "qdrant": {'must': [{'key': 'a.k', 'match': {'value': 'x'}}]},
         "milvus": r'array_contains(t, "[\"a\",\"k\"]=\"x\"")',
@@ -402,6 +445,7 @@ SPEC: Table = [
         "weaviate": has('["a","k"]="x"'),
     }),
     ('"a.k" == \'x\'', {
+        "lancedb": 'array_has("vecstore_tokens", \'["a.k"]="x"\')',
         "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"a.k":"x"}', '{"a.k":["x"]}']]),
         "qdrant": {'must': [{'key': '"a.k"', 'match': {'value': 'x'}}]},
         "milvus": r'array_contains(t, "[\"a.k\"]=\"x\"")',
@@ -410,6 +454,7 @@ SPEC: Table = [
         "weaviate": has('["a.k"]="x"'),
     }),
     ('a."b.c".d IS NOT NULL', {
+        "lancedb": 'array_has("vecstore_tokens", \'["a","b.c","d"]\')',
         "pgvector": ('coalesce("m" -> $1::text -> $2::text -> $3::text, \'null\'::jsonb) NOT IN (\'null\'::jsonb, \'[]\'::jsonb)', ['a', 'b.c', 'd']),
         "qdrant": {'must_not': [{'is_empty': {'key': 'a."b.c".d'}}]},
         "milvus": r'array_contains(t, "[\"a\",\"b.c\",\"d\"]")',
@@ -418,6 +463,7 @@ SPEC: Table = [
         "weaviate": has('["a","b.c","d"]'),
     }),
     ("a.n > 1", {
+        "lancedb": 'try_cast(json_extract("vecstore_ordered", \'$."n69ca10b8a855d08a13e791ced1b5c0e1"\') AS DOUBLE) > CAST(\'1.0\' AS DOUBLE)',
         "pgvector": ('(jsonb_typeof("m" -> $1::text -> $2::text) = \'number\' AND ("m" -> $3::text -> $4::text) > $5::jsonb)', ['a', 'n', 'a', 'n', '1']),
         "qdrant": {'must': [{'key': 'a.n', 'range': {'gt': 1}}, {'is_empty': {'key': 'a.n[]'}}]},
         "milvus": r'(array_contains(t, "[\"a\",\"n\"]:number") and m["a"]["n"] > 1)',
@@ -426,6 +472,7 @@ SPEC: Table = [
         "weaviate": Condition('vecstore_a__n_number', 'GreaterThan', 'number', 1.0),
     }),
     ('"odd key!" == 1', {
+        "lancedb": 'array_has("vecstore_tokens", \'["odd\\u0020key!"]=1\')',
         "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"odd key!":1}', '{"odd key!":[1]}']]),
         "qdrant": {'must': [{'key': '"odd key!"', 'range': {'gte': 1, 'lte': 1}}]},
         "milvus": r'array_contains(t, "[\"odd\\u0020key!\"]=1")',
@@ -434,6 +481,7 @@ SPEC: Table = [
         "weaviate": has('["odd\\u0020key!"]=1'),
     }),
     ("""'a"b' == 1""", {
+        "lancedb": 'array_has("vecstore_tokens", \'["a\\"b"]=1\')',
         "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"a\\"b":1}', '{"a\\"b":[1]}']]),
         "qdrant": Refused('its filters have no way to name a key that is empty or holds a double quote or a backslash'),
         "milvus": r'array_contains(t, "[\"a\\\"b\"]=1")',
@@ -442,6 +490,7 @@ SPEC: Table = [
         "weaviate": has('["a\\"b"]=1'),
     }),
     (r'"back\\slash" > 1', {
+        "lancedb": 'try_cast(json_extract("vecstore_ordered", \'$."n53a69a9e9a2425e1ab036ce43b307be6"\') AS DOUBLE) > CAST(\'1.0\' AS DOUBLE)',
         "pgvector": ('(jsonb_typeof("m" -> $1::text) = \'number\' AND ("m" -> $2::text) > $3::jsonb)', ['back\\slash', 'back\\slash', '1']),
         "qdrant": Refused('its filters have no way to name a key that is empty or holds a double quote or a backslash'),
         "milvus": Refused('it cannot reach into JSON under a key that holds a quote, a backslash, a control character, ][ or a Han character past U+FFFF'),
@@ -450,6 +499,7 @@ SPEC: Table = [
         "weaviate": Refused('it orders numbers by a property of their own, and this key has none'),
     }),
     ('"$where" == 1', {
+        "lancedb": 'array_has("vecstore_tokens", \'["$where"]=1\')',
         "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"$where":1}', '{"$where":[1]}']]),
         "qdrant": {'must': [{'key': '"$where"', 'range': {'gte': 1, 'lte': 1}}]},
         "milvus": r'array_contains(t, "[\"$where\"]=1")',
@@ -458,6 +508,7 @@ SPEC: Table = [
         "weaviate": has('["$where"]=1'),
     }),
     ("ключ == 'да'", {
+        "lancedb": 'array_has("vecstore_tokens", \'["\\u043a\\u043b\\u044e\\u0447"]="\\u0434\\u0430"\')',
         "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"ключ":"да"}', '{"ключ":["да"]}']]),
         "qdrant": {'must': [{'key': '"ключ"', 'match': {'value': 'да'}}]},
         "milvus": r'array_contains(t, "[\"\\u043a\\u043b\\u044e\\u0447\"]=\"\\u0434\\u0430\"")',
@@ -467,6 +518,7 @@ SPEC: Table = [
     }),
     # Hostile texts. They stay what they are.
     (r"""k == 'it\'s "so"'""", {
+        "lancedb": 'array_has("vecstore_tokens", \'["k"]="it\'\'s\\u0020\\"so\\""\')',
         "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"k":"it\'s \\"so\\""}', '{"k":["it\'s \\"so\\""]}']]),
         "qdrant": {'must': [{'key': 'k', 'match': {'value': 'it\'s "so"'}}]},
         "milvus": 'array_contains(t, "[\\"k\\"]=\\"it\'s\\\\u0020\\\\\\"so\\\\\\"\\"")',
@@ -475,6 +527,7 @@ SPEC: Table = [
         "weaviate": has('["k"]="it\'s\\u0020\\"so\\""'),
     }),
     (r"k == 'x\' OR 1=1 --'", {
+        "lancedb": 'array_has("vecstore_tokens", \'["k"]="x\'\'\\u0020OR\\u00201=1\\u0020--"\')',
         "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"k":"x\' OR 1=1 --"}', '{"k":["x\' OR 1=1 --"]}']]),
         "qdrant": {'must': [{'key': 'k', 'match': {'value': "x' OR 1=1 --"}}]},
         "milvus": 'array_contains(t, "[\\"k\\"]=\\"x\'\\\\u0020OR\\\\u00201=1\\\\u0020--\\"")',
@@ -483,6 +536,7 @@ SPEC: Table = [
         "weaviate": has('["k"]="x\'\\u0020OR\\u00201=1\\u0020--"'),
     }),
     (r"k != 'back\\slash'", {
+        "lancedb": '(NOT array_has("vecstore_tokens", \'["k"]="back\\\\slash"\'))',
         "pgvector": ('("m" @> ANY($1::text[]::jsonb[])) IS NOT TRUE', [['{"k":"back\\\\slash"}', '{"k":["back\\\\slash"]}']]),
         "qdrant": {'must_not': [{'key': 'k', 'match': {'value': 'back\\slash'}}]},
         "milvus": r'not array_contains(t, "[\"k\"]=\"back\\\\slash\"")',
@@ -491,6 +545,7 @@ SPEC: Table = [
         "weaviate": lacks('["k"]="back\\\\slash"'),
     }),
     (r"k == 'line\nbreak'", {
+        "lancedb": 'array_has("vecstore_tokens", \'["k"]="line\\nbreak"\')',
         "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"k":"line\\nbreak"}', '{"k":["line\\nbreak"]}']]),
         "qdrant": {'must': [{'key': 'k', 'match': {'value': 'line\nbreak'}}]},
         "milvus": r'array_contains(t, "[\"k\"]=\"line\\nbreak\"")',
@@ -499,6 +554,7 @@ SPEC: Table = [
         "weaviate": has('["k"]="line\\nbreak"'),
     }),
     ("k IN ['%s', '$1', '{k}']", {
+        "lancedb": 'array_has_any("vecstore_tokens", make_array(\'["k"]="%s"\', \'["k"]="$1"\', \'["k"]="{k}"\'))',
         "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"k":"%s"}', '{"k":["%s"]}', '{"k":"$1"}', '{"k":["$1"]}', '{"k":"{k}"}', '{"k":["{k}"]}']]),
         "qdrant": {'must': [{'key': 'k', 'match': {'any': ['%s', '$1', '{k}']}}]},
         "milvus": r'array_contains_any(t, ["[\"k\"]=\"%s\"", "[\"k\"]=\"$1\"", "[\"k\"]=\"{k}\""])',
@@ -508,6 +564,7 @@ SPEC: Table = [
     }),
     # Combination. AND binds tighter than OR, NOT tighter than both; NOT is pushed down to the atoms.
     ("k == 'a' AND n > 1", {
+        "lancedb": '(array_has("vecstore_tokens", \'["k"]="a"\') AND try_cast(json_extract("vecstore_ordered", \'$."ne00e71c16c36d75ab3d0f00c3647ac15"\') AS DOUBLE) > CAST(\'1.0\' AS DOUBLE))',
         "pgvector": ('("m" @> ANY($1::text[]::jsonb[]) AND (jsonb_typeof("m" -> $2::text) = \'number\' AND ("m" -> $3::text) > $4::jsonb))', [['{"k":"a"}', '{"k":["a"]}'], 'n', 'n', '1']),
         "qdrant": {'must': [{'key': 'k', 'match': {'value': 'a'}}, {'key': 'n', 'range': {'gt': 1}}, {'is_empty': {'key': 'n[]'}}]},
         "milvus": r'(array_contains(t, "[\"k\"]=\"a\"") and (array_contains(t, "[\"n\"]:number") and m["n"] > 1))',
@@ -516,6 +573,7 @@ SPEC: Table = [
         "weaviate": And(has('["k"]="a"'), Condition('vecstore_n_number', 'GreaterThan', 'number', 1.0)),
     }),
     ("k == 'a' OR n > 1", {
+        "lancedb": '(array_has("vecstore_tokens", \'["k"]="a"\') OR try_cast(json_extract("vecstore_ordered", \'$."ne00e71c16c36d75ab3d0f00c3647ac15"\') AS DOUBLE) > CAST(\'1.0\' AS DOUBLE))',
         "pgvector": ('("m" @> ANY($1::text[]::jsonb[]) OR (jsonb_typeof("m" -> $2::text) = \'number\' AND ("m" -> $3::text) > $4::jsonb))', [['{"k":"a"}', '{"k":["a"]}'], 'n', 'n', '1']),
         "qdrant": {'should': [{'key': 'k', 'match': {'value': 'a'}}, {'must': [{'key': 'n', 'range': {'gt': 1}}, {'is_empty': {'key': 'n[]'}}]}]},
         "milvus": r'(array_contains(t, "[\"k\"]=\"a\"") or (array_contains(t, "[\"n\"]:number") and m["n"] > 1))',
@@ -524,6 +582,7 @@ SPEC: Table = [
         "weaviate": Or(has('["k"]="a"'), Condition('vecstore_n_number', 'GreaterThan', 'number', 1.0)),
     }),
     ("k == 'a' OR n > 1 AND b == true", {
+        "lancedb": '(array_has("vecstore_tokens", \'["k"]="a"\') OR (try_cast(json_extract("vecstore_ordered", \'$."ne00e71c16c36d75ab3d0f00c3647ac15"\') AS DOUBLE) > CAST(\'1.0\' AS DOUBLE) AND array_has("vecstore_tokens", \'["b"]=true\')))',
         "pgvector": ('("m" @> ANY($1::text[]::jsonb[]) OR ((jsonb_typeof("m" -> $2::text) = \'number\' AND ("m" -> $3::text) > $4::jsonb) AND "m" @> ANY($5::text[]::jsonb[])))', [['{"k":"a"}', '{"k":["a"]}'], 'n', 'n', '1', ['{"b":true}', '{"b":[true]}']]),
         "qdrant": {'should': [{'key': 'k', 'match': {'value': 'a'}}, {'must': [{'key': 'n', 'range': {'gt': 1}}, {'is_empty': {'key': 'n[]'}}, {'key': 'b', 'match': {'value': True}}]}]},
         "milvus": r'(array_contains(t, "[\"k\"]=\"a\"") or ((array_contains(t, "[\"n\"]:number") and m["n"] > 1) and array_contains(t, "[\"b\"]=true")))',
@@ -532,6 +591,7 @@ SPEC: Table = [
         "weaviate": Or(has('["k"]="a"'), And(Condition('vecstore_n_number', 'GreaterThan', 'number', 1.0), has('["b"]=true'))),
     }),
     ("(k == 'a' OR n > 1) AND b == true", {
+        "lancedb": '((array_has("vecstore_tokens", \'["k"]="a"\') OR try_cast(json_extract("vecstore_ordered", \'$."ne00e71c16c36d75ab3d0f00c3647ac15"\') AS DOUBLE) > CAST(\'1.0\' AS DOUBLE)) AND array_has("vecstore_tokens", \'["b"]=true\'))',
         "pgvector": ('(("m" @> ANY($1::text[]::jsonb[]) OR (jsonb_typeof("m" -> $2::text) = \'number\' AND ("m" -> $3::text) > $4::jsonb)) AND "m" @> ANY($5::text[]::jsonb[]))', [['{"k":"a"}', '{"k":["a"]}'], 'n', 'n', '1', ['{"b":true}', '{"b":[true]}']]),
         "qdrant": {'must': [{'should': [{'key': 'k', 'match': {'value': 'a'}}, {'must': [{'key': 'n', 'range': {'gt': 1}}, {'is_empty': {'key': 'n[]'}}]}]}, {'key': 'b', 'match': {'value': True}}]},
         "milvus": r'((array_contains(t, "[\"k\"]=\"a\"") or (array_contains(t, "[\"n\"]:number") and m["n"] > 1)) and array_contains(t, "[\"b\"]=true"))',
@@ -540,6 +600,7 @@ SPEC: Table = [
         "weaviate": And(Or(has('["k"]="a"'), Condition('vecstore_n_number', 'GreaterThan', 'number', 1.0)), has('["b"]=true')),
     }),
     ("NOT (k == 'a' AND n > 1)", {
+        "lancedb": '((NOT array_has("vecstore_tokens", \'["k"]="a"\')) OR try_cast(json_extract("vecstore_ordered", \'$."ne00e71c16c36d75ab3d0f00c3647ac15"\') AS DOUBLE) <= CAST(\'1.0\' AS DOUBLE))',
         "pgvector": ('(("m" @> ANY($1::text[]::jsonb[])) IS NOT TRUE OR (jsonb_typeof("m" -> $2::text) = \'number\' AND ("m" -> $3::text) <= $4::jsonb))', [['{"k":"a"}', '{"k":["a"]}'], 'n', 'n', '1']),
         "qdrant": {'should': [{'must_not': [{'key': 'k', 'match': {'value': 'a'}}]}, {'must': [{'key': 'n', 'range': {'lte': 1}}, {'is_empty': {'key': 'n[]'}}]}]},
         "milvus": r'(not array_contains(t, "[\"k\"]=\"a\"") or (array_contains(t, "[\"n\"]:number") and m["n"] <= 1))',
@@ -548,6 +609,7 @@ SPEC: Table = [
         "weaviate": Or(lacks('["k"]="a"'), Condition('vecstore_n_number', 'LessThanEqual', 'number', 1.0)),
     }),
     ("NOT (k == 'a' OR NOT n > 1)", {
+        "lancedb": '((NOT array_has("vecstore_tokens", \'["k"]="a"\')) AND try_cast(json_extract("vecstore_ordered", \'$."ne00e71c16c36d75ab3d0f00c3647ac15"\') AS DOUBLE) > CAST(\'1.0\' AS DOUBLE))',
         "pgvector": ('(("m" @> ANY($1::text[]::jsonb[])) IS NOT TRUE AND (jsonb_typeof("m" -> $2::text) = \'number\' AND ("m" -> $3::text) > $4::jsonb))', [['{"k":"a"}', '{"k":["a"]}'], 'n', 'n', '1']),
         "qdrant": {'must': [{'key': 'n', 'range': {'gt': 1}}, {'is_empty': {'key': 'n[]'}}], 'must_not': [{'key': 'k', 'match': {'value': 'a'}}]},
         "milvus": r'(not array_contains(t, "[\"k\"]=\"a\"") and (array_contains(t, "[\"n\"]:number") and m["n"] > 1))',
@@ -556,6 +618,7 @@ SPEC: Table = [
         "weaviate": And(lacks('["k"]="a"'), Condition('vecstore_n_number', 'GreaterThan', 'number', 1.0)),
     }),
     ("(k == 'a' OR l == 'b') AND (n == 1 OR o == 2)", {
+        "lancedb": '((array_has("vecstore_tokens", \'["k"]="a"\') OR array_has("vecstore_tokens", \'["l"]="b"\')) AND (array_has("vecstore_tokens", \'["n"]=1\') OR array_has("vecstore_tokens", \'["o"]=2\')))',
         "pgvector": ('(("m" @> ANY($1::text[]::jsonb[]) OR "m" @> ANY($2::text[]::jsonb[])) AND ("m" @> ANY($3::text[]::jsonb[]) OR "m" @> ANY($4::text[]::jsonb[])))', [['{"k":"a"}', '{"k":["a"]}'], ['{"l":"b"}', '{"l":["b"]}'], ['{"n":1}', '{"n":[1]}'], ['{"o":2}', '{"o":[2]}']]),
         "qdrant": {'must': [{'should': [{'key': 'k', 'match': {'value': 'a'}}, {'key': 'l', 'match': {'value': 'b'}}]}, {'should': [{'key': 'n', 'range': {'gte': 1, 'lte': 1}}, {'key': 'o', 'range': {'gte': 2, 'lte': 2}}]}]},
         "milvus": r'((array_contains(t, "[\"k\"]=\"a\"") or array_contains(t, "[\"l\"]=\"b\"")) and (array_contains(t, "[\"n\"]=1") or array_contains(t, "[\"o\"]=2")))',
@@ -564,6 +627,7 @@ SPEC: Table = [
         "weaviate": And(Or(has('["k"]="a"'), has('["l"]="b"')), Or(has('["n"]=1'), has('["o"]=2'))),
     }),
     ("k != 'a' AND k IS NOT NULL", {
+        "lancedb": '((NOT array_has("vecstore_tokens", \'["k"]="a"\')) AND array_has("vecstore_tokens", \'["k"]\'))',
         "pgvector": ('(("m" @> ANY($1::text[]::jsonb[])) IS NOT TRUE AND coalesce("m" -> $2::text, \'null\'::jsonb) NOT IN (\'null\'::jsonb, \'[]\'::jsonb))', [['{"k":"a"}', '{"k":["a"]}'], 'k']),
         "qdrant": {'must_not': [{'key': 'k', 'match': {'value': 'a'}}, {'is_empty': {'key': 'k'}}]},
         "milvus": r'(not array_contains(t, "[\"k\"]=\"a\"") and array_contains(t, "[\"k\"]"))',
@@ -572,6 +636,7 @@ SPEC: Table = [
         "weaviate": And(lacks('["k"]="a"'), has('["k"]')),
     }),
     ("n >= 1 AND n <= 5", {
+        "lancedb": '(try_cast(json_extract("vecstore_ordered", \'$."ne00e71c16c36d75ab3d0f00c3647ac15"\') AS DOUBLE) >= CAST(\'1.0\' AS DOUBLE) AND try_cast(json_extract("vecstore_ordered", \'$."ne00e71c16c36d75ab3d0f00c3647ac15"\') AS DOUBLE) <= CAST(\'5.0\' AS DOUBLE))',
         "pgvector": ('((jsonb_typeof("m" -> $1::text) = \'number\' AND ("m" -> $2::text) >= $3::jsonb) AND (jsonb_typeof("m" -> $4::text) = \'number\' AND ("m" -> $5::text) <= $6::jsonb))', ['n', 'n', '1', 'n', 'n', '5']),
         "qdrant": {'must': [{'key': 'n', 'range': {'gte': 1}}, {'is_empty': {'key': 'n[]'}}, {'key': 'n', 'range': {'lte': 5}}, {'is_empty': {'key': 'n[]'}}]},
         "milvus": r'((array_contains(t, "[\"n\"]:number") and m["n"] >= 1) and (array_contains(t, "[\"n\"]:number") and m["n"] <= 5))',
@@ -580,6 +645,7 @@ SPEC: Table = [
         "weaviate": And(Condition('vecstore_n_number', 'GreaterThanEqual', 'number', 1.0), Condition('vecstore_n_number', 'LessThanEqual', 'number', 5.0)),
     }),
     ("k == 'a' AND k == 'a'", {
+        "lancedb": 'array_has("vecstore_tokens", \'["k"]="a"\')',
         "pgvector": ('"m" @> ANY($1::text[]::jsonb[])', [['{"k":"a"}', '{"k":["a"]}']]),
         "qdrant": {'must': [{'key': 'k', 'match': {'value': 'a'}}]},
         "milvus": r'array_contains(t, "[\"k\"]=\"a\"")',
@@ -588,6 +654,7 @@ SPEC: Table = [
         "weaviate": has('["k"]="a"'),
     }),
     ("k == 'a' AND NOT (b == true OR x IN ['a', 'b'])", {
+        "lancedb": '(array_has("vecstore_tokens", \'["k"]="a"\') AND (NOT array_has("vecstore_tokens", \'["b"]=true\')) AND (NOT array_has_any("vecstore_tokens", make_array(\'["x"]="a"\', \'["x"]="b"\'))))',
         "pgvector": ('("m" @> ANY($1::text[]::jsonb[]) AND ("m" @> ANY($2::text[]::jsonb[])) IS NOT TRUE AND ("m" @> ANY($3::text[]::jsonb[])) IS NOT TRUE)', [['{"k":"a"}', '{"k":["a"]}'], ['{"b":true}', '{"b":[true]}'], ['{"x":"a"}', '{"x":["a"]}', '{"x":"b"}', '{"x":["b"]}']]),
         "qdrant": {'must': [{'key': 'k', 'match': {'value': 'a'}}], 'must_not': [{'key': 'b', 'match': {'value': True}}, {'key': 'x', 'match': {'any': ['a', 'b']}}]},
         "milvus": r'(array_contains(t, "[\"k\"]=\"a\"") and not array_contains(t, "[\"b\"]=true") and not array_contains_any(t, ["[\"x\"]=\"a\"", "[\"x\"]=\"b\""]))',
@@ -596,6 +663,7 @@ SPEC: Table = [
         "weaviate": And(has('["k"]="a"'), lacks('["b"]=true'), lacks('["x"]="a"'), lacks('["x"]="b"')),
     }),
     ("k == 'a' AND x IN []", {
+        "lancedb": 'false',
         "pgvector": ('FALSE', []),
         "qdrant": {'must_not': [{'must': []}]},
         "milvus": 'array_contains(t, "")',
@@ -604,6 +672,7 @@ SPEC: Table = [
         "weaviate": And(has('x'), lacks('x')),
     }),
     ("k == 'a' OR x NOT IN []", {
+        "lancedb": 'true',
         "pgvector": ('TRUE', []),
         "qdrant": {},
         "milvus": '',
@@ -616,6 +685,7 @@ SPEC: Table = [
 SPEC_OF_OTHER_LAYOUTS: Table = [
     # What differs from the layouts above.
     ("k == 'a'", {
+        "lancedb plain": '"k" = \'a\'',
         "pgvector columns": ('"k" = $1::text', ['a']),
         "milvus plain": '(m["k"] == "a" or (json_contains_any(m["k"], ["a"]) and exists m["k"][0]))',
         "pinecone exact": {'__vecstore_tokens': {'$eq': '["k"]="a"'}},
@@ -623,6 +693,7 @@ SPEC_OF_OTHER_LAYOUTS: Table = [
         "weaviate plain": Condition('k', 'Equal', 'text', 'a'),
     }),
     ("k == 1", {
+        "lancedb plain": 'false',
         "pgvector columns": ('FALSE', []),
         "milvus plain": Refused('without tags milvus-lite would take true for 1 here, or false for 0'),
         "pinecone exact": {'__vecstore_tokens': {'$eq': '["k"]=1'}},
@@ -630,6 +701,7 @@ SPEC_OF_OTHER_LAYOUTS: Table = [
         "weaviate plain": And(Condition('b', 'Equal', 'boolean', True), Condition('b', 'NotEqual', 'boolean', True)),
     }),
     ("k == ' a'", {
+        "lancedb plain": '"k" = \' a\'',
         "pgvector columns": ('"k" = $1::text', [' a']),
         "milvus plain": '(m["k"] == " a" or (json_contains_any(m["k"], [" a"]) and exists m["k"][0]))',
         "pinecone exact": {'__vecstore_tokens': {'$eq': '["k"]="\\u0020a"'}},
@@ -637,6 +709,7 @@ SPEC_OF_OTHER_LAYOUTS: Table = [
         "weaviate plain": Refused('it takes an empty text for null, and trims white space from texts'),
     }),
     ("n == 1", {
+        "lancedb plain": 'CAST("n" AS DOUBLE) = CAST(\'1.0\' AS DOUBLE)',
         "pgvector columns": ('"n" = $1::bigint', [1]),
         "milvus plain": Refused('without tags milvus-lite would take true for 1 here, or false for 0'),
         "pinecone exact": {'__vecstore_tokens': {'$eq': '["n"]=1'}},
@@ -644,6 +717,7 @@ SPEC_OF_OTHER_LAYOUTS: Table = [
         "weaviate plain": Condition('n', 'Equal', 'int', 1),
     }),
     ("n == 2.0", {
+        "lancedb plain": 'CAST("n" AS DOUBLE) = CAST(\'2.0\' AS DOUBLE)',
         "pgvector columns": ('"n" = $1::bigint', [2]),
         "milvus plain": '(m["n"] == 2.0 or (json_contains_any(m["n"], [2.0]) and exists m["n"][0]))',
         "pinecone exact": {'__vecstore_tokens': {'$eq': '["n"]=2'}},
@@ -651,6 +725,7 @@ SPEC_OF_OTHER_LAYOUTS: Table = [
         "weaviate plain": Condition('n', 'Equal', 'int', 2),
     }),
     ("n != 1", {
+        "lancedb plain": '("n" IS NULL OR NOT CAST("n" AS DOUBLE) = CAST(\'1.0\' AS DOUBLE))',
         "pgvector columns": ('("n" = $1::bigint) IS NOT TRUE', [1]),
         "milvus plain": Refused('without tags, what a negation or a null test says of a missing key, of null and of [] differs between versions'),
         "pinecone exact": {'__vecstore_tokens': {'$ne': '["n"]=1'}},
@@ -658,6 +733,7 @@ SPEC_OF_OTHER_LAYOUTS: Table = [
         "weaviate plain": Condition('n', 'NotEqual', 'int', 1),
     }),
     ("b == true", {
+        "lancedb plain": '"b" = true',
         "pgvector columns": ('"m" @> ANY($1::text[]::jsonb[])', [['{"b":true}', '{"b":[true]}']]),
         "milvus plain": Refused('without tags true and 1 are one to milvus-lite'),
         "pinecone exact": {'__vecstore_tokens': {'$eq': '["b"]=true'}},
@@ -665,6 +741,7 @@ SPEC_OF_OTHER_LAYOUTS: Table = [
         "weaviate plain": Condition('b', 'Equal', 'boolean', True),
     }),
     ("tags == 'a'", {
+        "lancedb plain": 'array_has("tags", \'a\')',
         "pgvector columns": ('"tags" @> ANY($1::text[]::jsonb[])', [['["a"]']]),
         "milvus plain": '(m["tags"] == "a" or (json_contains_any(m["tags"], ["a"]) and exists m["tags"][0]))',
         "pinecone exact": {'__vecstore_tokens': {'$eq': '["tags"]="a"'}},
@@ -672,6 +749,7 @@ SPEC_OF_OTHER_LAYOUTS: Table = [
         "weaviate plain": Condition('tags', 'Equal', 'text', 'a'),
     }),
     ("n > 1", {
+        "lancedb plain": 'CAST("n" AS DOUBLE) > CAST(\'1.0\' AS DOUBLE)',
         "pgvector columns": ('"n" > $1::bigint', [1]),
         "milvus plain": 'm["n"] > 1',
         "pinecone exact": {'__vecstore_number/n': {'$gt': 1}},
@@ -679,6 +757,7 @@ SPEC_OF_OTHER_LAYOUTS: Table = [
         "weaviate plain": Condition('n', 'GreaterThan', 'int', 1),
     }),
     ("n > 1.5", {
+        "lancedb plain": 'CAST("n" AS DOUBLE) > CAST(\'1.5\' AS DOUBLE)',
         "pgvector columns": ('"n" > $1::bigint', [1]),
         "milvus plain": 'm["n"] > 1.5',
         "pinecone exact": {'__vecstore_number/n': {'$gt': 1.5}},
@@ -686,6 +765,7 @@ SPEC_OF_OTHER_LAYOUTS: Table = [
         "weaviate plain": Condition('n', 'GreaterThan', 'int', 1),
     }),
     ("n < 9007199254740993", {
+        "lancedb plain": Refused('it compares numbers exactly only up to 9007199254740991 in magnitude (max_number)'),
         "pgvector columns": ('"n" < $1::bigint', [9007199254740993]),
         "milvus plain": Refused('it compares numbers exactly only up to 9007199254740991 in magnitude (max_number)'),
         "pinecone exact": Refused('it orders numbers exactly only up to 9007199254740991 in magnitude (max_ordered_number)'),
@@ -693,6 +773,7 @@ SPEC_OF_OTHER_LAYOUTS: Table = [
         "weaviate plain": Refused('it compares numbers exactly only up to 9007199254740991 in magnitude (max_number)'),
     }),
     ("k > 'a'", {
+        "lancedb plain": '"k" > \'a\'',
         "pgvector columns": ('"k" COLLATE "C" > $1::text', ['a']),
         "milvus plain": 'm["k"] > "a"',
         "pinecone exact": Refused('it orders numbers only, not texts'),
@@ -700,6 +781,7 @@ SPEC_OF_OTHER_LAYOUTS: Table = [
         "weaviate plain": Condition('k', 'GreaterThan', 'text', 'a'),
     }),
     ("k IN ['a', 'b']", {
+        "lancedb plain": '"k" IN (\'a\', \'b\')',
         "pgvector columns": ('"k" = ANY($1::text[]::text[])', [['a', 'b']]),
         "milvus plain": '(m["k"] == "a" or m["k"] == "b" or (json_contains_any(m["k"], ["a", "b"]) and exists m["k"][0]))',
         "pinecone exact": {'__vecstore_tokens': {'$in': ['["k"]="a"', '["k"]="b"']}},
@@ -707,6 +789,7 @@ SPEC_OF_OTHER_LAYOUTS: Table = [
         "weaviate plain": Condition('k', 'ContainsAny', 'text', ('a', 'b')),
     }),
     ("n NOT IN [1, 2]", {
+        "lancedb plain": '("n" IS NULL OR NOT CAST("n" AS DOUBLE) IN (CAST(\'1.0\' AS DOUBLE), CAST(\'2.0\' AS DOUBLE)))',
         "pgvector columns": ('("n" = ANY($1::text[]::bigint[])) IS NOT TRUE', [['1', '2']]),
         "milvus plain": Refused('without tags, what a negation or a null test says of a missing key, of null and of [] differs between versions'),
         "pinecone exact": {'__vecstore_tokens': {'$nin': ['["n"]=1', '["n"]=2']}},
@@ -714,6 +797,7 @@ SPEC_OF_OTHER_LAYOUTS: Table = [
         "weaviate plain": And(Condition('n', 'NotEqual', 'int', 1), Condition('n', 'NotEqual', 'int', 2)),
     }),
     ("k IS NULL", {
+        "lancedb plain": '"k" IS NULL',
         "pgvector columns": ('"k" IS NULL', []),
         "milvus plain": Refused('without tags, what a negation or a null test says of a missing key, of null and of [] differs between versions'),
         "pinecone exact": {'__vecstore_tokens': {'$ne': '["k"]'}},
@@ -721,6 +805,7 @@ SPEC_OF_OTHER_LAYOUTS: Table = [
         "weaviate plain": Condition('k', 'IsNull', 'boolean', True),
     }),
     ("a.k == 'x'", {
+        "lancedb plain": Refused('a condition on a column depends on its type, which is not known of this key'),
         "pgvector columns": ('"m" @> ANY($1::text[]::jsonb[])', [['{"a":{"k":"x"}}', '{"a":{"k":["x"]}}']]),
         "milvus plain": '(m["a"]["k"] == "x" or (json_contains_any(m["a"]["k"], ["x"]) and exists m["a"]["k"][0]))',
         "pinecone exact": {'__vecstore_tokens': {'$eq': '["a","k"]="x"'}},
@@ -728,6 +813,7 @@ SPEC_OF_OTHER_LAYOUTS: Table = [
         "weaviate plain": Refused('its filters do not step into objects'),
     }),
     ('"$where" == 1', {
+        "lancedb plain": Refused('a condition on a column depends on its type, which is not known of this key'),
         "pgvector columns": ('"m" @> ANY($1::text[]::jsonb[])', [['{"$where":1}', '{"$where":[1]}']]),
         "milvus plain": Refused('without tags milvus-lite would take true for 1 here, or false for 0'),
         "pinecone exact": {'__vecstore_tokens': {'$eq': '["$where"]=1'}},
@@ -735,6 +821,7 @@ SPEC_OF_OTHER_LAYOUTS: Table = [
         "weaviate plain": Refused('no property has this name: names have letters, digits and _, start with a small letter (the server makes it one) or _, and are not reserved'),
     }),
     ("k == 'a' AND NOT n > 2", {
+        "lancedb plain": '("k" = \'a\' AND CAST("n" AS DOUBLE) <= CAST(\'2.0\' AS DOUBLE))',
         "pgvector columns": ('("k" = $1::text AND "n" <= $2::bigint)', ['a', 2]),
         "milvus plain": Refused('without tags milvus-lite would take true for 1 here, or false for 0'),
         "pinecone exact": {'$and': [{'__vecstore_tokens': {'$eq': '["k"]="a"'}}, {'__vecstore_number/n': {'$lte': 2}}]},

@@ -56,6 +56,7 @@ def test_every_engine_takes_part() -> None:
         "QdrantLocal",
         "QdrantEdge",
         "Chroma",
+        "LanceDB",
         "Milvus",
         "Pinecone",
         "Weaviate",

@@ -25,6 +25,7 @@ PLACES = {
     "memory": "memory:{folder}/kb.json",
     "pgvector": "pgvector+embedded://{folder}/pg?table=docs&index=none",
     "qdrant": "qdrant://{folder}/qdrant?collection=docs",
+    "lancedb": "lancedb://{folder}/tables?table=docs",
     "milvus": "milvus://{folder}/docs.db?collection=docs",
     "pinecone": "pinecone://docs/kb?host={server}&create=true",
 }

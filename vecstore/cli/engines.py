@@ -33,6 +33,7 @@ class Engine:
         url: Address of a store in a folder, whose path is put in for ``{folder}``.
         version: What an open store is told to run on.
         where: How it comes to be there.
+        by_default: Whether it is asked without being named. What it takes is in the extra `all`.
     """
 
     title: str
@@ -40,6 +41,7 @@ class Engine:
     url: str
     version: Callable[[Any], str]
     where: str = "started for this demo"
+    by_default: bool = True
 
     @contextmanager
     def opened(self, dimension: int | None) -> Iterator[VectorStore]:
@@ -143,18 +145,26 @@ ENGINES: dict[str, Engine] = {
         "chroma:?collection=docs",
         _package_version("Chroma", "chromadb"),
     ),
+    "lancedb": Engine(
+        "LanceDB",
+        {"lancedb": "lancedb"},
+        "lancedb://{folder}?table=docs",
+        _package_version("LanceDB", "lancedb"),
+        by_default=False,
+    ),
     "pinecone": PineconeEngine(
         "Pinecone",
         {"pinecone": "pinecone"},
         "pinecone://{name}?create=true",
         _package_version("Pinecone, through its client", "pinecone"),
         "in an index of its own",
+        by_default=False,
     ),
 }
 """By the name that the command line knows them by."""
 
-OWN = ",".join([name for name, engine in ENGINES.items() if type(engine) is Engine])
-"""The names of those that are started here, as the option is given."""
+OWN = ",".join([name for name, engine in ENGINES.items() if engine.by_default])
+"""The names of those that are asked without being named, as the option is given."""
 
 
 def default_engines() -> str:

@@ -152,6 +152,11 @@ _WITH_LAYOUTS: dict[str, tuple[Column, ...]] = {
         Column("chroma"),
         Column("chroma", declared=_BY_VALUE, told=True),
     ),
+    "lancedb": (
+        Column("lancedb", {"layout": "exact"}),
+        Column("lancedb", declared=_BY_VALUE),
+        Column("lancedb", declared=_BY_VALUE, told=True),
+    ),
     "milvus": (
         Column("milvus", {"tags": "vecstore_tags"}),
         Column("milvus"),

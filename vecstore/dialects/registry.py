@@ -23,6 +23,7 @@ ENTRY_POINT_GROUP = "vecstore.dialects"
 _BUILT_IN = {
     "chroma": "vecstore.dialects.chroma.dialect:Chroma",
     "duckdb": "vecstore.dialects.duckdb.dialect:DuckDB",
+    "lancedb": "vecstore.dialects.lancedb.dialect:LanceDB",
     "milvus": "vecstore.dialects.milvus.dialect:Milvus",
     "pgvector": "vecstore.dialects.pgvector.dialect:Pgvector",
     "pinecone": "vecstore.dialects.pinecone.dialect:Pinecone",

@@ -41,6 +41,7 @@ DATA = ("ours", "others", "declared")
 inferred from the documents."""
 _OURS: dict[str, dict[str, Any]] = {
     "chroma": {"layout": "exact"},
+    "lancedb": {"layout": "exact"},
     "milvus": {"tags": "vecstore_tags"},
     "pinecone": {"layout": "exact"},
     "qdrant": {"prefix": "metadata"},

@@ -539,13 +539,15 @@ def test_the_playground_answers_without_a_store_a_network_or_numpy() -> None:
 def test_stores_stand_where_one_looks_for_them() -> None:
     code = (
         "from vecstore import DuckDBStore, MilvusStore, PgvectorStore, PineconeStore, QdrantStore\n"
-        "from vecstore import ChromaStore, WeaviateStore\n"
-        "from vecstore.dialects import chroma, duckdb, milvus, pgvector, pinecone, qdrant, weaviate\n"
+        "from vecstore import ChromaStore, SQLiteStore, WeaviateStore\n"
+        "from vecstore.dialects import chroma, duckdb, milvus, pgvector, pinecone\n"
+        "from vecstore.dialects import qdrant, sqlite, weaviate\n"
         "assert chroma.ChromaStore is ChromaStore\n"
         "assert duckdb.DuckDBStore is DuckDBStore\n"
         "from vecstore import LanceDBStore\n"
         "from vecstore.dialects import lancedb\n"
         "assert lancedb.LanceDBStore is LanceDBStore\n"
+        "assert sqlite.SQLiteStore is SQLiteStore\n"
         "assert milvus.MilvusStore is MilvusStore\n"
         "assert pgvector.PgvectorStore is PgvectorStore\n"
         "assert pinecone.PineconeStore is PineconeStore\n"
@@ -556,7 +558,18 @@ def test_stores_stand_where_one_looks_for_them() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["chroma", "duckdb", "lancedb", "milvus", "pgvector", "pinecone", "qdrant", "weaviate"]
+    "name",
+    [
+        "chroma",
+        "duckdb",
+        "lancedb",
+        "milvus",
+        "pgvector",
+        "pinecone",
+        "qdrant",
+        "sqlite",
+        "weaviate",
+    ],
 )
 def test_a_dialect_loads_no_store(name: str) -> None:
     code = (
@@ -669,6 +682,7 @@ def test_the_project_speaks_of_itself_alone() -> None:
         "docs/stores/duckdb.md",
         "docs/stores/lancedb.md",
         "docs/stores/memory.md",
+        "docs/stores/sqlite.md",
     ],
 )
 def test_examples_in_documents_print_what_they_claim(document: str, tmp_path: Path) -> None:

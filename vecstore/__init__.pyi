@@ -13,6 +13,7 @@ from vecstore.dialects.qdrant.store import QdrantStore as QdrantStore
 from vecstore.dialects.registry import compile_filter as compile_filter
 from vecstore.dialects.registry import dialect_names as dialect_names
 from vecstore.dialects.registry import get_dialect as get_dialect
+from vecstore.dialects.sqlite.store import SQLiteStore as SQLiteStore
 from vecstore.dialects.weaviate.store import WeaviateStore as WeaviateStore
 from vecstore.document import Document as Document
 from vecstore.embedding import BatchingStrategy as BatchingStrategy

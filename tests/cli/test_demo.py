@@ -312,9 +312,9 @@ def test_what_keeps_an_index_from_being_made_is_told_and_not_that_none_can_be_de
 def test_the_service_is_asked_only_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PINECONE_API_KEY", KEY)
     monkeypatch.delenv("PINECONE_CONTROLLER_HOST", raising=False)
-    assert default_engines() == "postgres,qdrant,milvus,duckdb,chroma"
+    assert default_engines() == "postgres,qdrant,milvus,duckdb,chroma,sqlite"
     monkeypatch.setenv("PINECONE_CONTROLLER_HOST", "http://localhost:5080")
-    assert default_engines() == "postgres,qdrant,milvus,duckdb,chroma,pinecone"
+    assert default_engines() == "postgres,qdrant,milvus,duckdb,chroma,sqlite,pinecone"
 
 
 @pytest.mark.parametrize(

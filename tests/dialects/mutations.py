@@ -18,6 +18,7 @@ from typing import Any
 from tests.dialects.conformance import (
     test_chroma,
     test_duckdb,
+    test_example,
     test_lancedb,
     test_milvus,
     test_pgvector,
@@ -39,6 +40,7 @@ from vecstore.dialects.pgvector import reading as pgvector_reading
 from vecstore.dialects.pinecone import dialect as pinecone
 from vecstore.dialects.qdrant import conditions as qdrant_conditions
 from vecstore.dialects.qdrant import dialect as qdrant
+from vecstore.dialects.sqlite import dialect as sqlite
 from vecstore.dialects.weaviate import dialect as weaviate
 from vecstore.dialects.weaviate.where import Compound
 from vecstore.testing import Examiner, examiner
@@ -46,7 +48,7 @@ from vecstore.testing import Examiner, examiner
 Patch = tuple[Any, str, Any]
 """What is broken: an object, the name of an attribute, and what it is replaced by."""
 
-sqlite: Any = sys.modules["vecstore_sqlite_dialect"]
+lite: Any = sys.modules["vecstore_lite_dialect"]
 
 FAULTS = (
     "drops a NOT",
@@ -220,10 +222,17 @@ def mutations() -> list[Mutation]:
             [(duckdb, "json_path", lambda path, first=False: f"/{'/'.join(path)}{'/0' * first}")],
             swapped(duckdb, "_ORDER"),
         ),
-        test_sqlite.TestSqlite: (
-            [(sqlite.Sqlite, "member", unnegated(sqlite.Sqlite.member))],
+        test_example.TestLite: (
+            [(lite.Lite, "member", unnegated(lite.Lite.member))],
             [(sql, "joined", _without_parentheses)],
-            [(sqlite.Sqlite, "member", present_only(sqlite.Sqlite.member))],
+            [(lite.Lite, "member", present_only(lite.Lite.member))],
+            [(lite, "json", SimpleNamespace(dumps=_loose_json))],
+            swapped(lite, "_ORDER"),
+        ),
+        test_sqlite.TestSQLite: (
+            [(sqlite.SQLite, "member", unnegated(sqlite.SQLite.member))],
+            [(sql, "joined", _without_parentheses)],
+            [(sqlite.SQLite, "member", present_only(sqlite.SQLite.member))],
             [(sqlite, "json", SimpleNamespace(dumps=_loose_json))],
             swapped(sqlite, "_ORDER"),
         ),

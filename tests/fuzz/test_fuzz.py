@@ -60,7 +60,8 @@ def test_every_engine_takes_part() -> None:
         "Milvus",
         "Pinecone",
         "Weaviate",
-        "Sqlite",
+        "Lite",
+        "SQLite",
         "DuckDB",
     ):
         assert f"Test{engine}" in names

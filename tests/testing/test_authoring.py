@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import vecstore.authoring
-from tests.store.conformance.test_sqlite_example import example
+from tests.store.conformance.test_example import example
 from tests.store.conformance.test_write_a_store import shown
 from tests.store.minimal import MinimalStore
 from vecstore import FilterConverter, VectorStore
@@ -103,7 +103,7 @@ def test_what_the_hooks_are_given_and_give_back_is_in_the_door(base: type) -> No
 @pytest.mark.parametrize("name", ["the page's", "the example's"])
 def test_a_store_from_outside_sets_nothing_of_the_bases_own(name: str) -> None:
     """The base can rename what is behind its underscores, and only that."""
-    store: Any = shown["DictStore"]() if name == "the page's" else example.SqliteStore()
+    store: Any = shown["DictStore"]() if name == "the page's" else example.LiteStore()
     code = code_of(STORE) if name == "the page's" else Path(example.__file__).read_text("utf-8")
     own = {*dir(VectorStore), *vars(MinimalStore())}
     touched = {
@@ -125,7 +125,7 @@ def test_the_suites_of_the_page_run_as_they_stand(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(conftest, "utf-8")
     (tmp_path / "test_mine.py").write_text(tests, "utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\n", "utf-8")
-    sources = ROOT / "examples" / "vecstore-sqlite" / "src"
+    sources = ROOT / "examples" / "vecstore-lite" / "src"
     chosen = "test_set_and_unset or test_delete_by_filter or test_documents_outlive_their_store"
     done = subprocess.run(
         [

@@ -107,6 +107,11 @@ def _postgres_version(store: Any) -> str:
     return f"PostgreSQL {server.partition(' ')[0]} with pgvector {extension}"
 
 
+def _sqlite_version(store: Any) -> str:
+    (version,) = store.native.execute("SELECT sqlite_version()").fetchone()
+    return f"SQLite {version}"
+
+
 def _package_version(title: str, package: str) -> Callable[[Any], str]:
     def version_of(store: Any) -> str:
         return f"{title} {version(package)}"
@@ -145,6 +150,7 @@ ENGINES: dict[str, Engine] = {
         "chroma:?collection=docs",
         _package_version("Chroma", "chromadb"),
     ),
+    "sqlite": Engine("SQLite", {}, "sqlite://{folder}.sqlite?table=docs", _sqlite_version),
     "lancedb": Engine(
         "LanceDB",
         {"lancedb": "lancedb"},

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 Judge = Callable[[Mapping[str, Any]], bool]
 """Decides metadata as a store gives it back."""
 
-KEEPING_VECTORLESS = ("memory", "pgvector", "qdrant", "duckdb", "weaviate")
+KEEPING_VECTORLESS = ("memory", "pgvector", "qdrant", "duckdb", "sqlite", "weaviate")
 """Stores of this library that declare ``vectorless``, as errors name them to users of others."""
 
 IDS_AT_ONCE = 1_000

@@ -10,7 +10,7 @@ import json
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from vecstore.document import Document, stored_document
 from vecstore.errors import ConfigurationError, DocumentError
@@ -33,16 +33,6 @@ MOST_ROWS: Final = 2**62
 """More rows than a statement can be asked for."""
 CHANGED_AT_ONCE: Final = 50_000
 """Documents whose metadata is read, changed and written together."""
-
-
-class Session(Protocol):
-    """One transaction on the engine."""
-
-    def rows(self, statement: str, params: Sequence[Any] = ()) -> list[Row]:
-        """What a statement selects."""
-
-    def change(self, statement: str, params: Sequence[Any] = ()) -> int:
-        """How many rows a statement changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -488,9 +478,16 @@ def encoded(metadata: Mapping[str, Any]) -> str:
 
 def decoded(text: Any) -> Any:
     """What JSON text holds; what is no JSON comes back as it is, and is no metadata."""
-    if not isinstance(text, str | bytes):
+    if not isinstance(text, str):
         return text
     try:
-        return json.loads(text)
-    except ValueError:
+        return _DECODER.decode(text)
+    except (ValueError, RecursionError):
         return text
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_no_number)

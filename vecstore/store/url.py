@@ -51,6 +51,7 @@ _BUILT_IN = {
     "qdrant+https": "vecstore.dialects.qdrant.store:QdrantStore",
     "postgres": "vecstore.dialects.pgvector.store:PgvectorStore",
     "postgresql": "vecstore.dialects.pgvector.store:PgvectorStore",
+    "sqlite": "vecstore.dialects.sqlite.store:SQLiteStore",
     "weaviate": "vecstore.dialects.weaviate.store:WeaviateStore",
     "weaviate+https": "vecstore.dialects.weaviate.store:WeaviateStore",
 }

@@ -1,40 +1,58 @@
-"""The worked example of a plug-in, on a real SQLite.
-
-Its own test in ``examples/`` is what an outsider writes; here it runs under the same harness as the
-others, so that the long runs reach it.
-"""
+"""SQLite, in the process: the standard library's."""
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-from typing import Any
-
-from tests.dialects.conformance.conformance import Conformance, Server
+from tests.dialects.conformance.conformance import (
+    DECLARED,
+    OF_THE_SCHEMA,
+    Conformance,
+    Declared,
+    Server,
+)
 from tests.engines.rows import Rows
 from tests.engines.sqlite import SqliteRows
 from vecstore import Expression
-
-EXAMPLE = Path(__file__).parents[3] / "examples" / "vecstore-sqlite" / "src" / "vecstore_sqlite"
-
-
-def example_dialect() -> Any:
-    """The class, without the package having to be installed."""
-    spec = importlib.util.spec_from_file_location("vecstore_sqlite_dialect", EXAMPLE / "dialect.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.Sqlite
+from vecstore.dialects.sqlite import SQLite
 
 
-class TestSqlite(Conformance):
-    dialect = example_dialect()()
+def _is_too_long(atom: Expression) -> bool:
+    return len(atom.key.path) > 60
+
+
+class TestSQLite(Conformance):
+    dialect = SQLite()
 
     @classmethod
     def open(cls, server: Server) -> Rows:
         return SqliteRows()
 
     def also_refuses(self, atom: Expression) -> bool:
-        return len(atom.key.path) > 60
+        return _is_too_long(atom)
+
+
+class TestSQLiteByName(Conformance):
+    """A qualified column, and parameters by name."""
+
+    chosen = ("test_hostile_text_in_keys_and_values", "test_grouping_and_negation")
+    dialect = SQLite(column=("documents", "metadata"), paramstyle="named")
+
+    @classmethod
+    def open(cls, server: Server) -> Rows:
+        return SqliteRows()
+
+    def also_refuses(self, atom: Expression) -> bool:
+        return _is_too_long(atom)
+
+
+class TestSQLiteOfASchema(Declared):
+    """JSON needs no telling."""
+
+    chosen = OF_THE_SCHEMA[1:]
+    dialect = SQLite(schema=DECLARED)
+
+    @classmethod
+    def open(cls, server: Server) -> Rows:
+        return SqliteRows()
+
+    def also_refuses(self, atom: Expression) -> bool:
+        return _is_too_long(atom)

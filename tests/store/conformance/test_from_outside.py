@@ -61,7 +61,7 @@ def test_no_settings_are_needed_and_failures_show_their_values(tmp_path: Path) -
 
 
 def test_the_example_tests_itself(tmp_path: Path) -> None:
-    example = ROOT / "examples" / "vecstore-sqlite"
+    example = ROOT / "examples" / "vecstore-lite"
     (tmp_path / "test_store.py").write_bytes((example / "tests" / "test_store.py").read_bytes())
     (tmp_path / "pytest.ini").write_text("[pytest]\n", "utf-8")
     chosen = "test_set_and_unset or test_documents_outlive_their_store"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.store.choices import AWAITED, OF_THE_DIALECT, SCOPED
-from tests.store.conformance.test_sqlite_example import example
+from tests.store.conformance.test_example import example
 from vecstore import Expression, SimpleVectorStore, VectorStore
 from vecstore.testing import AsyncStoreSuite, ObservedStoreSuite, ScopedStoreSuite
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.store.conformance.test_sqlite_example import example
+from tests.store.conformance.test_example import example
 from tests.store.minimal import MinimalStore
 from vecstore import Document, Expression, F, SimpleVectorStore, VecstoreError, VectorStore
 from vecstore.testing import filters

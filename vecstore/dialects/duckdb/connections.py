@@ -1,83 +1,34 @@
-"""Connections to one DuckDB database: a cursor for each call, one writer at a time, and forks."""
+"""Connections to one DuckDB database: a cursor for each call, and what forks inherit."""
 
 from __future__ import annotations
 
-import ctypes
 import os
-import threading
-import time
-from collections import deque
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, TypeVar
-from weakref import WeakSet, WeakValueDictionary
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
 
-from vecstore import process
 from vecstore.errors import BackendError, ConfigurationError, StoreClosedError
 from vecstore.store.drivers import Secrets, not_installed, refused
-from vecstore.store.threads import CallThreads
+from vecstore.store.transactions import Session, Transactions
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-Result = TypeVar("Result")
-
-_ATTEMPTS: Final = 8
-"""How often a transaction is run that lost against one of a writer we know nothing of."""
-_PAUSE: Final = 0.005
-"""Seconds before the second attempt; twice as long before each further one."""
 _MAGIC: Final = (8, b"DUCK")
 """Where a database file says what it is."""
 
-_everywhere: WeakSet[Connections] = WeakSet()
 _inherited: list[str] = []
 """In a forked child: the files that the parent has open."""
 
 
-class _Turn:
-    """Who writes to a database; its stores in this process share one."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-
-
-_turns: WeakValueDictionary[str, _Turn] = WeakValueDictionary()
-_finding = threading.Lock()
-
-
-class _Used:
-    """The cursor that a call is at, for whoever interrupts it: never one that has moved on."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._cursor: DuckDBPyConnection | None = None
-
-    def put(self, cursor: DuckDBPyConnection | None) -> None:
-        with self._lock:
-            self._cursor = cursor
-
-    def interrupt(self) -> None:
-        with self._lock:
-            if self._cursor is not None:
-                self._cursor.interrupt()
-
-
-class Session:
+class DuckDBSession(Session):
     """One transaction, on a cursor that nobody else uses meanwhile."""
-
-    def __init__(self, cursor: DuckDBPyConnection) -> None:
-        self.cursor = cursor
-
-    def rows(self, statement: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """What a statement selects."""
-        return self.cursor.execute(statement, list(params)).fetchall()
 
     def change(self, statement: str, params: Sequence[Any] = ()) -> int:
         """How many rows a statement changed."""
         return int(self.rows(statement, params)[0][0])
 
 
-class Connections:
+class Connections(Transactions):
     """The cursors of one store.
 
     Args:
@@ -91,6 +42,8 @@ class Connections:
         ConfigurationError: If there is no such file, or it is none of DuckDB.
         BackendError: If another process has the file.
     """
+
+    _session = DuckDBSession
 
     def __init__(
         self,
@@ -112,18 +65,14 @@ class Connections:
         self._conflict = duckdb.TransactionException
         self.path = None if path is None else os.path.abspath(path)
         self.given = connection
-        self._threads = CallThreads(single=False)
-        self._idle: deque[DuckDBPyConnection] = deque()
-        self._making = threading.Lock()
         # What is not in a file is shared by nobody, or by stores on one connection.
-        key = f"connection {id(connection)}" if self.path is None else os.path.realpath(self.path)
-        with _finding:
-            self._turn = _turns.setdefault(key, _Turn()) if path or connection else _Turn()
+        place = None if connection is None else f"connection {id(connection)}"
+        super().__init__(place if self.path is None else os.path.realpath(self.path))
         if connection is not None:
             self._root = self._asked("open", connection.cursor)
         else:
             self._root = self._open(duckdb, create, read_only)
-        _everywhere.add(self)
+        self._opened()
 
     def _open(self, duckdb: Any, create: bool, read_only: bool) -> DuckDBPyConnection:
         path = self.path
@@ -145,64 +94,8 @@ class Connections:
         opened = self._asked("open", lambda: duckdb.connect(path, read_only=read_only))
         return opened
 
-    def run(
-        self, operation: str, work: Callable[[Session], Result], *, writing: bool = False
-    ) -> Result:
-        """Run something in a transaction; once more where it lost against another writer.
-
-        Args:
-            operation: What the caller of the store asked for; errors name it.
-            work: What is done.
-            writing: Whether it changes anything.
-
-        Raises:
-            BackendError: If the database refuses something.
-        """
-        used = _Used()
-
-        def attempt() -> Result:
-            if not writing:
-                return self._transacted(work, used)
-            with self._turn.lock:
-                pause = _PAUSE
-                for _ in range(_ATTEMPTS - 1):
-                    try:
-                        return self._transacted(work, used)
-                    except self._conflict:
-                        time.sleep(pause)
-                        pause *= 2
-                return self._transacted(work, used)
-
-        # The library answers Ctrl-C with an error of its own, and may have committed: the call runs
-        # where no signal is delivered, and its caller leaves when it is over.
-        return self._asked(operation, lambda: self._threads.run_whole(attempt, used.interrupt))
-
-    def _transacted(self, work: Callable[[Session], Result], used: _Used) -> Result:
-        try:
-            cursor = self._idle.pop()
-        except IndexError:
-            with self._making:
-                cursor = self._root.cursor()
-        used.put(cursor)
-        whole = False
-        try:
-            cursor.execute("BEGIN TRANSACTION")
-            result = work(Session(cursor))
-            cursor.execute("COMMIT")
-            whole = True
-            return result
-        finally:
-            used.put(None)
-            if not whole:
-                with suppress(self._error):  # where COMMIT failed there is none to roll back
-                    cursor.execute("ROLLBACK")
-            self._idle.append(cursor)
-
-    def _asked(self, operation: str, call: Callable[[], Result]) -> Result:
-        try:
-            return call()
-        except self._error as error:
-            raise self._failed(operation, error) from error
+    def _make(self) -> DuckDBPyConnection:
+        return self._root.cursor()
 
     def _failed(self, operation: str, error: Exception) -> BackendError:
         text, hint = str(error), ""
@@ -231,19 +124,12 @@ class Connections:
 
     def close(self) -> None:
         """Close every cursor, and with the last one the file; a connection that was given stays."""
-        self._threads.close()
-        while self._idle:
-            self._idle.pop().close()
+        super().close()
         self._root.close()
-        _everywhere.discard(self)
 
     def leave_to_parent(self) -> None:
-        """In a forked child: keep what was inherited from ever being closed there.
-
-        Its threads stayed with the parent: closing it crashes the child, or writes to the file that
-        the parent goes on writing to. So it outlives even the end of the interpreter.
-        """
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
+        """In a forked child: keep what was inherited, and remember its file."""
+        super().leave_to_parent()
         if self.path is not None:
             _inherited.append(os.path.realpath(self.path))
 
@@ -261,11 +147,3 @@ def _check_file(path: str) -> None:
         raise ConfigurationError(
             f"the file {path} is {what}; name another file, or open it as what it is"
         )
-
-
-@process.in_forked_child
-def _leave_everything() -> None:
-    global _finding
-    _finding = threading.Lock()
-    for connections in list(_everywhere):
-        connections.leave_to_parent()

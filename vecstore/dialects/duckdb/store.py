@@ -9,7 +9,7 @@ from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, Unpack
 
-from vecstore.dialects.duckdb.connections import Connections, Session
+from vecstore.dialects.duckdb.connections import Connections, DuckDBSession
 from vecstore.dialects.duckdb.dialect import DuckDB
 from vecstore.dialects.sql import quoted
 from vecstore.embedding import BatchingStrategy, EmbedderInput, check_dimension
@@ -169,7 +169,7 @@ class DuckDBStore(TableStore):
 
     # --- the table ---------------------------------------------------------------------------
 
-    def _open_table(self, session: Session) -> None:
+    def _open_table(self, session: DuckDBSession) -> None:
         if self._is_there(session):
             return
         if not self._create:
@@ -180,12 +180,12 @@ class DuckDBStore(TableStore):
         if self.dimension is not None:
             self._make_table(session, self.dimension)
 
-    def _is_there(self, session: Session) -> bool:
+    def _is_there(self, session: DuckDBSession) -> bool:
         if not self._there:
             self._there = self._read_table(session)
         return self._there
 
-    def _make_table(self, session: Session, dimension: int) -> None:
+    def _make_table(self, session: DuckDBSession, dimension: int) -> None:
         column, table = self._names.column, self._names.quoted
         session.cursor.execute(
             f"CREATE TABLE {table} ({column('id')} VARCHAR PRIMARY KEY, {column('text')} VARCHAR "
@@ -196,7 +196,7 @@ class DuckDBStore(TableStore):
             f"COMMENT ON TABLE {table} IS 'vecstore layout {_LAYOUT}, metric {self.metric}'"
         )
 
-    def _read_table(self, session: Session) -> bool:
+    def _read_table(self, session: DuckDBSession) -> bool:
         """Look at the table: whether it is there, and fits.
 
         Raises:
@@ -297,7 +297,7 @@ class DuckDBStore(TableStore):
             f"ALTER TABLE {table} ALTER {column} DROP NOT NULL; and open the store again"
         )
 
-    def _insert(self, session: Session, rows: Columns, *, replacing: bool) -> None:
+    def _insert(self, session: DuckDBSession, rows: Columns, *, replacing: bool) -> None:
         dimension = rows.vectors.shape[1]
         column = self._names.column
         target = ", ".join([column(role) for role in ("id", "text", "metadata", "embedding")])
@@ -334,7 +334,7 @@ class DuckDBStore(TableStore):
         finally:
             session.cursor.unregister(batch)
 
-    def _rewrite(self, session: Session, ids: list[str], metadata: list[str]) -> None:
+    def _rewrite(self, session: DuckDBSession, ids: list[str], metadata: list[str]) -> None:
         column = self._names.column
         session.cursor.execute(
             f"UPDATE {self._names.quoted} SET {column('metadata')} = new.metadata FROM (SELECT "
@@ -345,7 +345,7 @@ class DuckDBStore(TableStore):
 
     def _nearest_rows(
         self,
-        session: Session,
+        session: DuckDBSession,
         vector: Vector,
         where: str,
         params: list[Any],

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 from tests.store.conformance.broken.registry import BROKEN
-from tests.store.conformance.test_sqlite_example import example
+from tests.store.conformance.test_example import example
 from vecstore import Batch, Selection, VectorStore
 from vecstore.store.backend import duplicates_error
 from vecstore.testing import StoreSuite

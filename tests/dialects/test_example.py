@@ -24,9 +24,10 @@ from vecstore import (
     compile_filter,
     dialect_names,
     get_dialect,
+    open_store,
 )
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "vecstore-sqlite"
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "vecstore-lite"
 PROJECT = tomllib.loads((EXAMPLE / "pyproject.toml").read_text("utf-8"))["project"]
 
 
@@ -47,26 +48,26 @@ def install(folder: Path, name: str = PROJECT["name"], target: str | None = None
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Dialect[Any]]]:
     monkeypatch.syspath_prepend(EXAMPLE / "src")
     monkeypatch.syspath_prepend(install(tmp_path))
-    yield get_dialect("sqlite")
-    for module in [name for name in sys.modules if name.startswith("vecstore_sqlite")]:
+    yield get_dialect("lite")
+    for module in [name for name in sys.modules if name.startswith("vecstore_lite")]:
         del sys.modules[module]
 
 
 def test_it_is_not_there_before_it_is_installed() -> None:
-    assert "sqlite" not in dialect_names()
+    assert "lite" not in dialect_names()
     with pytest.raises(DialectNotFoundError):
-        get_dialect("sqlite")
+        get_dialect("lite")
 
 
 def test_it_is_found_by_name_with_its_options(installed: type[Dialect[Any]]) -> None:
-    assert "sqlite" in dialect_names()
-    assert installed.__module__ == "vecstore_sqlite.dialect"
-    compiled = compile_filter("year > 2020", "sqlite", column="docs.meta")
-    assert compiled.dialect == "sqlite"
+    assert "lite" in dialect_names()
+    assert installed.__module__ == "vecstore_lite.dialect"
+    compiled = compile_filter("year > 2020", "lite", column="docs.meta")
+    assert compiled.dialect == "lite"
     assert compiled.params == ("year", 2020)
     assert "docs.meta" in compiled.query
     with pytest.raises(TypeError, match="its options are: column"):
-        compile_filter("year > 2020", "sqlite", table="docs")
+        compile_filter("year > 2020", "lite", table="docs")
 
 
 def test_two_packages_for_one_name_are_an_error(
@@ -74,24 +75,40 @@ def test_two_packages_for_one_name_are_an_error(
 ) -> None:
     other = tmp_path / "other"
     other.mkdir()
-    monkeypatch.syspath_prepend(install(other, name="sqlite-for-vecstore"))
-    with pytest.raises(ConfigurationError, match=r"vecstore-sqlite.*sqlite-for-vecstore|sqlite-for-vecstore.*vecstore-sqlite"):  # fmt: skip
-        get_dialect("sqlite")
+    monkeypatch.syspath_prepend(install(other, name="lite-for-vecstore"))
+    with pytest.raises(ConfigurationError, match=r"vecstore-lite.*lite-for-vecstore|lite-for-vecstore.*vecstore-lite"):  # fmt: skip
+        get_dialect("lite")
+
+
+def test_one_that_took_a_name_of_ours_is_to_be_uninstalled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "vecstore_sqlite-0.1.0.dist-info").mkdir()
+    for name, text in (
+        ("METADATA", "Metadata-Version: 2.1\nName: vecstore-sqlite\nVersion: 0.1.0\n"),
+        ("entry_points.txt", "[vecstore.dialects]\nsqlite = vecstore_sqlite:Sqlite\n"
+         "[vecstore.stores]\nsqlite = vecstore_sqlite.store:SqliteStore\n"),
+    ):  # fmt: skip
+        (tmp_path / "vecstore_sqlite-0.1.0.dist-info" / name).write_text(text, "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    for call in (dialect_names, lambda: get_dialect("lite"), lambda: open_store("lite:")):
+        with pytest.raises(ConfigurationError, match="pip uninstall vecstore-sqlite"):
+            call()
 
 
 @pytest.mark.parametrize(
-    ("target", "error"), [("no_such_module:Sqlite", ImportError), ("json:dumps", ConfigurationError)]
+    ("target", "error"), [("no_such_module:Lite", ImportError), ("json:dumps", ConfigurationError)]
 )  # fmt: skip
 def test_a_package_that_does_not_work_says_so(
     target: str, error: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(install(tmp_path, target=target))
     with pytest.raises(error) as caught:
-        get_dialect("sqlite")
+        get_dialect("lite")
     told = [str(caught.value), *getattr(caught.value, "__notes__", ())]
     assert target in "\n".join(told)
     if error is ImportError:
-        assert "vecstore-sqlite" in "\n".join(told)
+        assert "vecstore-lite" in "\n".join(told)
 
 
 def test_it_selects_what_the_rules_say(installed: type[Dialect[Any]]) -> None:
@@ -196,7 +213,7 @@ def test_its_own_tests_pass(only: str, count: int, tmp_path: Path) -> None:
             "-k",
             only,
             "--deselect",  # tests/store/conformance runs it
-            f"{EXAMPLE}/tests/test_store.py::TestSqliteStore",
+            f"{EXAMPLE}/tests/test_store.py::TestLiteStore",
             str(EXAMPLE),
         ],
         cwd=tmp_path,

@@ -1,5 +1,5 @@
 """A vecstore dialect for documents whose metadata is JSON text in a column of SQLite."""
 
-from vecstore_sqlite.dialect import Sqlite
+from vecstore_lite.dialect import Lite
 
-__all__ = ["Sqlite"]
+__all__ = ["Lite"]

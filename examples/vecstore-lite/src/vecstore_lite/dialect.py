@@ -28,7 +28,7 @@ _LONGEST_PATH = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Sqlite(SqlDialect):
+class Lite(SqlDialect):
     """SQLite 3.38 and later, metadata as JSON text.
 
     Args:
@@ -39,12 +39,12 @@ class Sqlite(SqlDialect):
             of ``json_each`` and not qualified.
 
     Example:
-        >>> compiled = Sqlite().compile("year > 2020")
+        >>> compiled = Lite().compile("year > 2020")
         >>> compiled.params
         ('year', 2020)
     """
 
-    name: ClassVar[str] = "sqlite"
+    name: ClassVar[str] = "lite"
     match_all: ClassVar[str] = "1"
     match_none: ClassVar[str] = "0"
 

@@ -6,14 +6,14 @@ import json
 import sqlite3
 
 import pytest
-from vecstore_sqlite import Sqlite
+from vecstore_lite import Lite
 
 from vecstore import ConfigurationError
 from vecstore.testing import DialectSuite
 
 
-class TestSqlite(DialectSuite):
-    dialect = Sqlite()
+class TestLite(DialectSuite):
+    dialect = Lite()
 
     def load(self, rows):
         type(self).database = sqlite3.connect(":memory:")
@@ -34,14 +34,14 @@ class TestSqlite(DialectSuite):
 )
 def test_a_column_is_a_plain_name(column):
     with pytest.raises(ConfigurationError, match="column"):
-        Sqlite(column=column)
+        Lite(column=column)
 
 
 def test_a_column_called_like_one_of_json_each_works_when_qualified():
     database = sqlite3.connect(":memory:")
     database.execute("CREATE TABLE docs (value TEXT)")
     database.execute("""INSERT INTO docs VALUES ('{"a": {"b": [1, 2]}}')""")
-    compiled = Sqlite(column="docs.value").compile("a.b == 2")
+    compiled = Lite(column="docs.value").compile("a.b == 2")
     assert database.execute(
         f"SELECT 1 FROM docs WHERE {compiled.query}", compiled.params
     ).fetchall()

@@ -26,14 +26,14 @@ from vecstore import (
 )
 from vecstore.testing import PersistentStoreTests, StoreSuite
 
-EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "vecstore-sqlite"
+EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "vecstore-lite"
 
 
 def load_example() -> ModuleType:
     """The example's store, without leaving anything of it behind for other tests to find."""
-    package = EXAMPLE / "src" / "vecstore_sqlite"
+    package = EXAMPLE / "src" / "vecstore_lite"
     spec = importlib.util.spec_from_file_location(
-        "vecstore_sqlite", package / "__init__.py", submodule_search_locations=[str(package)]
+        "vecstore_lite", package / "__init__.py", submodule_search_locations=[str(package)]
     )
     assert spec is not None
     assert spec.loader is not None
@@ -41,7 +41,7 @@ def load_example() -> ModuleType:
     sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(sys.modules[spec.name])
-        return importlib.import_module("vecstore_sqlite.store")
+        return importlib.import_module("vecstore_lite.store")
     finally:
         for name in [name for name in sys.modules if name.startswith(spec.name)]:
             del sys.modules[name]
@@ -53,10 +53,10 @@ example: Any = load_example()
 
 class TestInMemory(StoreSuite):
     repeats = OF_THE_DIALECT
-    dialect = example.Sqlite()
+    dialect = example.Lite()
 
     def make_store(self, **options: Any) -> VectorStore:
-        return example.SqliteStore(":memory:", **options)
+        return example.LiteStore(":memory:", **options)
 
     def refuses(self, filter: Expression) -> bool:
         return len(filter.key.path) > 60
@@ -64,10 +64,10 @@ class TestInMemory(StoreSuite):
 
 class TestInAFile(PersistentStoreTests):
     def make_store(self, **options: Any) -> VectorStore:
-        return example.SqliteStore(self.folder / f"{uuid4()}.db", **options)
+        return example.LiteStore(self.folder / f"{uuid4()}.db", **options)
 
     def open_again(self, store: Any, **options: Any) -> VectorStore:
-        return example.SqliteStore(store.path, **options)
+        return example.LiteStore(store.path, **options)
 
 
 ONE = Document("text", {"n": 1}, id="one", embedding=[1.0, 2.0])
@@ -105,17 +105,17 @@ def python(code: str, installed: Path, folder: Path) -> str:
 def test_an_installed_store_is_opened_by_its_url(installed: Path, tmp_path: Path) -> None:
     code = """
 from vecstore import Document, open_store
-with open_store("sqlite:docs.db?table=my%20docs&metric=dot") as store:
+with open_store("lite:docs.db?table=my%20docs&metric=dot") as store:
     store.add([Document("text", {"n": 1}, id="one", embedding=[1, 2])])
-with open_store("sqlite:docs.db?table=my%20docs") as store:
+with open_store("lite:docs.db?table=my%20docs") as store:
     print(store, [one.id for one in store.get(filter="n == 1")])
 try:
-    open_store("sqlite:docs.db?tabel=x")
+    open_store("lite:docs.db?tabel=x")
 except Exception as error:
     print(type(error).__name__, error)
 """
     shown = python(code, installed, tmp_path)
-    assert "<SqliteStore metric=dot dimension=2> ['one']" in shown
+    assert "<LiteStore metric=dot dimension=2> ['one']" in shown
     assert "ConfigurationError" in shown
     assert "did you mean 'table'?" in shown
     assert (tmp_path / "docs.db").exists()
@@ -131,7 +131,7 @@ def test_the_readme_prints_what_it_shows(installed: Path, tmp_path: Path) -> Non
 
 def test_tables_of_one_file_are_stores_of_their_own(tmp_path: Path) -> None:
     names = ["documents", 'my "odd" table; --', "vecstore_settings2"]
-    stores = [example.SqliteStore(tmp_path / "a.db", table=name) for name in names]
+    stores = [example.LiteStore(tmp_path / "a.db", table=name) for name in names]
     for number, store in enumerate(stores):
         store.add([ONE.replace(text=f"text {number}")])
     assert [store.get(["one"])[0].text for store in stores] == ["text 0", "text 1", "text 2"]
@@ -141,13 +141,13 @@ def test_tables_of_one_file_are_stores_of_their_own(tmp_path: Path) -> None:
         store.close()
     for name in ("", "a\0b", "vecstore_settings", "VECSTORE_SETTINGS"):
         with pytest.raises(ConfigurationError):
-            example.SqliteStore(tmp_path / "a.db", table=name)
+            example.LiteStore(tmp_path / "a.db", table=name)
 
 
 def test_the_first_batch_of_any_process_settles_the_dimension(tmp_path: Path) -> None:
     with (
-        example.SqliteStore(tmp_path / "a.db") as one,
-        example.SqliteStore(tmp_path / "a.db") as two,
+        example.LiteStore(tmp_path / "a.db") as one,
+        example.LiteStore(tmp_path / "a.db") as two,
     ):
         assert one.add([ONE]) == ["one"]
         with pytest.raises(DimensionMismatchError):
@@ -162,15 +162,15 @@ def test_the_first_batch_of_any_process_settles_the_dimension(tmp_path: Path) ->
 
 def test_a_failure_of_the_database_is_told_with_its_cause(tmp_path: Path) -> None:
     with pytest.raises(BackendError) as caught:
-        example.SqliteStore(tmp_path / "no such folder" / "a.db")
+        example.LiteStore(tmp_path / "no such folder" / "a.db")
     assert caught.value.operation == "open"
     (tmp_path / "b.db").write_bytes(b"no database at all" * 100)
     with pytest.raises(BackendError) as caught:
-        example.SqliteStore(tmp_path / "b.db")
+        example.LiteStore(tmp_path / "b.db")
     assert isinstance(caught.value.__cause__, sqlite3.Error)
     assert not caught.value.retryable
 
-    store = example.SqliteStore(tmp_path / "c.db")
+    store = example.LiteStore(tmp_path / "c.db")
     store.add([ONE])
     store.native.execute("PRAGMA busy_timeout = 50")
     other = sqlite3.connect(tmp_path / "c.db", isolation_level=None)

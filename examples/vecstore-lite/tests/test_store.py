@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from uuid import uuid4
 
-from vecstore_sqlite import Sqlite
-from vecstore_sqlite.store import SqliteStore
+from vecstore_lite import Lite
+from vecstore_lite.store import LiteStore
 
 from vecstore.testing import PersistentStoreTests, StoreSuite
 
 
-class TestSqliteStore(StoreSuite):
-    dialect = Sqlite()
+class TestLiteStore(StoreSuite):
+    dialect = Lite()
 
     def make_store(self, **options):
-        return SqliteStore(":memory:", **options)
+        return LiteStore(":memory:", **options)
 
     def refuses(self, atom):
         return len(atom.key.path) > 60
 
 
-class TestSqliteFile(PersistentStoreTests):
+class TestLiteFile(PersistentStoreTests):
     def make_store(self, **options):
-        return SqliteStore(self.folder / f"{uuid4()}.db", **options)
+        return LiteStore(self.folder / f"{uuid4()}.db", **options)
 
     def open_again(self, store, **options):
-        return SqliteStore(store.path, **options)
+        return LiteStore(store.path, **options)

@@ -31,7 +31,7 @@ from vecstore.authoring import (
     id_outside,
     stored_document,
 )
-from vecstore_sqlite.dialect import Sqlite
+from vecstore_lite.dialect import Lite
 
 _SETTINGS = "vecstore_settings"
 _ROWS_AT_ONCE = 4_096
@@ -40,7 +40,7 @@ _inherited: list[sqlite3.Connection] = []
 """Connections of parent processes, kept so that nobody closes them."""
 
 
-class SqliteStore(VectorStore):
+class LiteStore(VectorStore):
     """Documents in a table of a SQLite database; made on first use.
 
     Exact, and atomic between processes too: a batch is one transaction. A search reads the vector
@@ -57,13 +57,13 @@ class SqliteStore(VectorStore):
 
     Example:
         >>> from vecstore import Document
-        >>> with SqliteStore(":memory:") as store:
+        >>> with LiteStore(":memory:") as store:
         ...     _ = store.add([Document("one", {"n": 1}, "a", embedding=[1, 0])])
         ...     [document.id for document in store.search(vector=[2, 1], filter="n == 1")]
         ['a']
     """
 
-    name: ClassVar[str] = "sqlite"
+    name: ClassVar[str] = "lite"
     capabilities: StoreCapabilities = StoreCapabilities(
         exact_topk=True,
         conflict_atomic=True,
@@ -86,7 +86,7 @@ class SqliteStore(VectorStore):
         self.path = fspath(path)
         self._table_name = table
         self._table = '"' + table.replace('"', '""') + '"'
-        self._dialect = Sqlite(column="metadata")
+        self._dialect = Lite(column="metadata")
         # One connection for all threads, which take turns: SQLite has one writer at a time anyway.
         self._lock = threading.RLock()
         self._database = self._connect()
@@ -97,8 +97,8 @@ class SqliteStore(VectorStore):
             raise
 
     @classmethod
-    def from_url(cls, url: StoreURL, *, embedder: Any = None, **options: Any) -> SqliteStore:
-        """Open ``sqlite:///folder/file.db?table=docs``; see :func:`vecstore.open_store`."""
+    def from_url(cls, url: StoreURL, *, embedder: Any = None, **options: Any) -> LiteStore:
+        """Open ``lite:///folder/file.db?table=docs``; see :func:`vecstore.open_store`."""
         known = {"table": str, "metric": str, "dimension": int, "batching": None}
         return cls(url.file() or ":memory:", embedder=embedder, **url.options(known, options))
 
@@ -215,7 +215,7 @@ class SqliteStore(VectorStore):
             run(f"DELETE FROM {self._table}")
 
     def _place(self) -> Place:
-        return Place(system="sqlite", collection=self._table_name)
+        return Place(system="lite", collection=self._table_name)
 
     def _close(self) -> None:
         with self._lock:

@@ -11,6 +11,7 @@ from vecstore.dialects.duckdb import DuckDB, DuckDBStore
 from vecstore.testing import AsyncStoreSuite, PersistentStoreTests, ScopedStoreSuite, StoreSuite
 from vecstore.testing.store_suite.diverse import Diverse
 from vecstore.testing.store_suite.embedders import vector_of
+from vecstore.testing.store_suite.processes import Processes
 from vecstore.testing.store_suite.scopes import Scopes
 from vecstore.testing.store_suite.searching import Searching
 from vecstore.testing.store_suite.threads import Threads
@@ -81,13 +82,7 @@ class TestInMemory(InDuckDB, StoreSuite):
     )
 
 
-class TestInAFile(InDuckDB, PersistentStoreTests, StoreSuite):
-    chosen = (
-        *(name for name in dir(PersistentStoreTests) if name.startswith("test_")),
-        "test_a_forked_child_finds_its_own_documents_or_is_refused",
-        "test_one_of_two_processes_wins",
-    )
-
+class TestInAFile(InDuckDB, PersistentStoreTests, Processes):
     def make_store(self, **options: Any) -> VectorStore:
         return DuckDBStore(self.folder / f"{next(_numbers)}.db", **options)
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.dialects.lancedb.test_suite import InFolder
 from vecstore import Document, LanceDBStore
-from vecstore.testing import StoreSuite
+from vecstore.testing.store_suite.lives import Lives
 
 ROWS = 100_000
 
@@ -45,11 +45,11 @@ def test_filtered_searches_are_whole(tmp_path: Path) -> None:
             assert store.count(filter) == len(matching)
 
 
-@pytest.mark.wide
-class TestIndexedAndTidied(InFolder, StoreSuite):
+@pytest.mark.heavy
+class TestIndexedAndTidied(InFolder, Lives):
     """With indexes from the first rows on, and tidied up at every second write."""
 
-    chosen = ("test_set_and_unset", "test_delete_by_filter_and_by_both", "test_clear")
+    many = 500
 
     @pytest.fixture(autouse=True)
     def _often(self, monkeypatch: pytest.MonkeyPatch) -> None:

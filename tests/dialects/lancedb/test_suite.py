@@ -15,7 +15,6 @@ from vecstore.dialects.lancedb.schema import table_schema
 from vecstore.dialects.lancedb.store import LanceDBStore
 from vecstore.testing import (
     AsyncStoreSuite,
-    ObservedStoreSuite,
     PersistentStoreTests,
     ScopedStoreSuite,
     StoreSuite,
@@ -91,10 +90,6 @@ class TestAwaited(InFolder, AsyncStoreSuite):
 
 class TestScoped(InFolder, ScopedStoreSuite):
     chosen = ("test_clear", "test_delete_by_filter_and_by_both")
-
-
-class TestObserved(InFolder, ObservedStoreSuite):
-    chosen = ()
 
 
 @pytest.mark.wide

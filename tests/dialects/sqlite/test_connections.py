@@ -260,6 +260,14 @@ def test_a_path_is_a_path_whatever_it_looks_like(
         assert (tmp_path / name).stat().st_size > 0
 
 
+def test_a_path_of_four_slashes_is_absolute_as_with_other_tools(tmp_path: Path) -> None:
+    for address in (f"sqlite:///{tmp_path}/file.db", f"sqlite:////{tmp_path}//file.db"):
+        with open_store(address) as store:
+            store.add([one("a")])
+            assert store.count() == 1
+    assert (tmp_path / "file.db").stat().st_size > 0
+
+
 def test_addresses(tmp_path: Path) -> None:
     address = f"sqlite://{tmp_path}/file.db?table=docs&metric=dot&dimension=2&patience=1.5"
     with open_store(address) as store:

@@ -69,7 +69,9 @@ class Connections(Transactions):
     def _make(self) -> sqlite3.Connection:
         if self.path is None:
             return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        address = f"file:{quote(self.path.replace(os.sep, '/'))}?mode={self._mode}"
+        # One slash at its start, or what follows two would be a host.
+        place = quote(self.path.replace(os.sep, "/").lstrip("/"))
+        address = f"file:///{place}?mode={self._mode}"
         return sqlite3.connect(
             address,
             uri=True,

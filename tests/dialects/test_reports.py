@@ -25,7 +25,7 @@ from tests.dialects.conformance.test_pinecone import TestPinecone as InPinecone
 from tests.dialects.conformance.test_pinecone import TestPineconePlain as InPineconePlain
 from tests.dialects.conformance.test_qdrant import TestQdrantEdge as InQdrantEdge
 from tests.dialects.conformance.test_qdrant import TestQdrantLocal as InQdrantLocal
-from tests.dialects.conformance.test_sqlite import TestSqlite as InSqlite
+from tests.dialects.conformance.test_sqlite import TestSQLite as InSQLite
 from tests.dialects.conformance.test_weaviate import InWeaviate, properties_of
 from tests.engines.fixtures import milvus_uri as milvus_uri
 from tests.engines.rows import Rows
@@ -96,7 +96,7 @@ ENGINES: list[type[Conformance]] = [
     InPinecone,
     InPineconePlain,
     InWeaviateDeclared,
-    InSqlite,
+    InSQLite,
 ]
 
 

@@ -17,12 +17,12 @@ class InMemory:
         return SimpleVectorStore(**options)
 
 
-class InSqlite:
+class InLite:
     many = 1_000
-    dialect = example.Sqlite()
+    dialect = example.Lite()
 
     def make_store(self, **options: Any) -> VectorStore:
-        return example.SqliteStore(":memory:", **options)
+        return example.LiteStore(":memory:", **options)
 
     def refuses(self, filter: Expression) -> bool:
         return len(filter.key.path) > 60
@@ -40,9 +40,9 @@ class TestObservedInMemory(InMemory, ObservedStoreSuite):
     repeats = OF_THE_DIALECT
 
 
-class TestAwaitedInSqlite(InSqlite, AsyncStoreSuite):
+class TestAwaitedInLite(InLite, AsyncStoreSuite):
     chosen = AWAITED
 
 
-class TestScopedInSqlite(InSqlite, ScopedStoreSuite):
+class TestScopedInLite(InLite, ScopedStoreSuite):
     chosen = SCOPED

@@ -89,7 +89,7 @@ def outside(store: VectorStore, scope: Expression) -> list[Any]:
 
 @pytest.mark.parametrize(
     "make",
-    [SimpleVectorStore, MinimalStore, lambda: example.SqliteStore(":memory:")],
+    [SimpleVectorStore, MinimalStore, lambda: example.LiteStore(":memory:")],
     ids=["memory", "minimal", "sqlite"],
 )
 @given(scope=scopes, steps=st.lists(calls, min_size=1, max_size=5), nested=st.booleans())

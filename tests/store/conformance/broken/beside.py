@@ -15,7 +15,7 @@ from vecstore.store.backend import duplicates_error
 from vecstore.testing import StoreSuite
 
 
-class LocksOneProcess(example.SqliteStore):  # type: ignore[misc]
+class LocksOneProcess(example.LiteStore):  # type: ignore[misc]
     """Looks which ids are free, then writes: safe from other threads, not from processes."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -35,7 +35,7 @@ class LocksOneProcess(example.SqliteStore):  # type: ignore[misc]
 
 
 class TestLocksOneProcess(StoreSuite):
-    dialect = example.Sqlite()
+    dialect = example.Lite()
 
     def make_store(self, **options: Any) -> VectorStore:
         return LocksOneProcess(self.folder / f"{uuid4()}.db", **options)  # type: ignore[no-any-return]

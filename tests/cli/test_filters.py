@@ -209,7 +209,9 @@ def test_compile_takes_options(run: Run) -> None:
 @pytest.mark.parametrize("dialect", vecstore.dialect_names())
 @pytest.mark.parametrize("filter", ["lang == 'de'", "lang IN []", "lang NOT IN []"])
 def test_every_dialect_compiles_to_text_and_json(run: Run, dialect: str, filter: str) -> None:
-    declared = {"schema": vecstore.Schema({"lang": str})} if dialect == "weaviate" else {}
+    declared = (
+        {"schema": vecstore.Schema({"lang": str})} if dialect in ("weaviate", "lancedb") else {}
+    )
     Path("lang.toml").write_text('[keys]\nlang = "str"\n')
     written = ["--schema", "lang.toml"] if declared else []
     given = ("compile", "-d", dialect, *written, filter)

@@ -14,7 +14,7 @@ from vecstore import SimpleVectorStore
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and kill")
 
 PREAMBLE = """
-import os, random, signal, sys, time
+import os, random, select, signal, sys, time
 import numpy as np
 from vecstore import Document, SimpleVectorStore
 
@@ -88,9 +88,15 @@ RACING = (
 versions = [filled(1, 800), filled(2, 1500)]
 versions[0].save(path, sidecar=sidecar)
 
+told, enough = os.pipe()
+
 def save_many(version):
-    for _ in range(times):
+    os.close(enough)
+    saved = 0
+    # Until the reader has seen enough, however rarely it has its turn.
+    while saved < times or not select.select([told], [], [], 0)[0]:
         version.save(path, sidecar=sidecar)
+        saved += 1
     os._exit(0)
 
 pids = [child(lambda v=version: save_many(v)) for version in versions]
@@ -98,6 +104,9 @@ seen, loads = set(), 0
 while pids:
     seen.add(check(SimpleVectorStore().load(path)))
     loads += 1
+    if enough is not None and loads > 5 and len(seen) == 2:
+        os.close(enough)
+        enough = None
     pid, status = os.waitpid(-1, os.WNOHANG)
     if pid:
         assert status == 0

@@ -382,7 +382,8 @@ def shown_limit(number: int | None) -> str:
     """
     if number is None:
         return "-"
-    return "2^53 - 1" if number == 2**53 - 1 else f"{number:,}"
+    bits = number.bit_length()
+    return f"2^{bits} - 1" if bits > 40 and number == 2**bits - 1 else f"{number:,}"
 
 
 def samples(op: Op, value: str) -> list[Expression]:

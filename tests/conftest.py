@@ -9,8 +9,9 @@ Hypothesis profiles (pick another with ``HYPOTHESIS_PROFILE`` or ``--hypothesis-
 A class of tests may say what of it ``make test`` runs: ``chosen`` are the only tests, ``repeats``
 those to leave out, each a list of names or of parts of a suite. What is left out repeats, on another
 engine, metric or option, what ``make test`` runs elsewhere; it is marked ``wide`` and ``heavy``, and
-``make test-wide`` runs it. Of tests on servers, ``make test-servers`` leaves out what is heavy and
-what repeats; both are marked ``long``, and ``make test-heavy`` runs them.
+``make test-wide`` runs it. Where the class has ``whole = "heavy"``, ``make test-heavy`` alone does. Of
+tests on servers, ``make test-servers`` leaves out what is heavy and what repeats; both are marked
+``long``, and ``make test-heavy`` runs them.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ settings.load_profile(
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if _is_repetition(item):
-            item.add_marker("wide")
+            item.add_marker(getattr(item.cls, "whole", "wide"))  # type: ignore[attr-defined]
         heavy = item.get_closest_marker("heavy") or item.get_closest_marker("wide")
         if heavy and item.get_closest_marker("servers"):
             item.add_marker("long")

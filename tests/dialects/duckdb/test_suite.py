@@ -93,6 +93,7 @@ class TestInAFile(InDuckDB, PersistentStoreTests, Processes):
 
 
 class TestAwaited(InDuckDB, AsyncStoreSuite):
+    whole = "heavy"
     chosen = ("test_scan_while_others_write", "test_set_and_unset", "test_two_stores_share_nothing")
 
 

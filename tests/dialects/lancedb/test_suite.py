@@ -85,10 +85,12 @@ class TestInFolder(InFolder, StoreSuite):
 
 
 class TestAwaited(InFolder, AsyncStoreSuite):
+    whole = "heavy"
     chosen = ("test_scan_while_others_write", "test_known_scores")
 
 
 class TestScoped(InFolder, ScopedStoreSuite):
+    whole = "heavy"
     chosen = ("test_clear", "test_delete_by_filter_and_by_both")
 
 
@@ -121,6 +123,7 @@ class TestOutliving(InFolder, PersistentStoreTests):
 
 
 class TestInMemory(InFolder, StoreSuite):
+    whole = "heavy"
     chosen = (
         "test_skip_leaves_what_is_there",
         "test_a_store_takes_its_dimension_from_the_first_vector",

@@ -76,6 +76,7 @@ class TestInAFile(InSQLite, PersistentStoreTests, StoreSuite):
 
 
 class TestAwaited(InSQLite, AsyncStoreSuite):
+    whole = "heavy"
     chosen = ("test_scan_while_others_write", "test_set_and_unset", "test_two_stores_share_nothing")
 
 

@@ -13,8 +13,9 @@ import pytest
 from tests.dialects.conformance.test_chroma import is_kept
 from tests.engines.chroma import running_chroma
 from tests.store.choices import OF_EVERY_METRIC
-from vecstore import VectorStore
+from vecstore import Expression, Op, VectorStore
 from vecstore.dialects.chroma import Chroma
+from vecstore.dialects.chroma.dialect import MOST_CONDITIONS
 from vecstore.dialects.chroma.layout import METADATA
 from vecstore.dialects.chroma.store import ChromaStore
 from vecstore.testing import (
@@ -74,6 +75,9 @@ class InMemory:
 
     def make_store(self, **options: Any) -> VectorStore:
         return ChromaStore(f"suite-{next(_numbers)}", memory=True, **options)
+
+    def refuses(self, filter: Expression) -> bool:
+        return filter.op in (Op.IN, Op.NIN) and len(filter.value.items) > MOST_CONDITIONS
 
     def damage(self, store: VectorStore, kind: str) -> bool:
         assert isinstance(store, ChromaStore)

@@ -125,7 +125,10 @@ class TestChromaCloud(OfASchema):
 
     longest = 29
     chosen = ("test_constants_are_safe_to_run",)
-    test_three_thousand_filters_of_the_schema = None  # two orderings come to too many conditions
+    # Two orderings come to too many conditions, and texts of more than 29 bytes are not ordered.
+    test_three_thousand_filters_of_the_schema = None
+    test_random_filters_on_documents_of_the_schema = None
+    test_what_is_declared_compiles = None
     dialect = Chroma(layout="exact", schema=DECLARED, target="cloud")
 
     @classmethod

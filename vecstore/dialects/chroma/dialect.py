@@ -50,7 +50,7 @@ from vecstore.filter.convert import (
     Refusal,
 )
 from vecstore.filter.keys import read_key
-from vecstore.filter.tree import ORDERINGS, Expression, Op
+from vecstore.filter.tree import MEMBERSHIPS, ORDERINGS, Expression, Op
 from vecstore.filter.values import Kind, Scalar, UnusableValue, shown
 from vecstore.frozen import field, frozen
 
@@ -59,6 +59,11 @@ Layout = Literal["exact", "plain"]
 MOST_CONDITIONS: Final = 900
 """In a whole query. With 1,000 the engine says that the expression is too large, and with 10,000 it
 ends the process."""
+_OF_A_COMPARISON: Final = 4
+"""Conditions of one comparison of the plain layout, at most: a fraction between two whole numbers,
+and in a list."""
+_OF_AN_ORDERING: Final = 2
+"""Those of a number that is ordered in the exact layout: that it is one, and its integer."""
 
 
 @frozen
@@ -225,15 +230,22 @@ class Chroma(Dialect[Condition]):
 
     def _within(self, atom: Expression | None, part: Condition) -> Condition:
         size = size_of(part)
-        if size > MOST_CONDITIONS:
-            raise self.refuse(
-                atom,
-                f"it takes at most {MOST_CONDITIONS} conditions in a filter, and this one comes to "
-                f"{size:,}: each value of a list is one or more",
-                "split the filter over several calls, shorten its lists, or search with "
-                'residual="evaluate"',
-            )
-        return part
+        if size <= MOST_CONDITIONS:
+            return part
+        reason = (
+            f"it takes at most {MOST_CONDITIONS} conditions in a filter, and this one comes to "
+            f"{size:,}"
+        )
+        if atom is not None and atom.op in MEMBERSHIPS:
+            values = len(atom.value.items)
+            most = values * MOST_CONDITIONS // size
+            reason += f": of its {values:,} values it would take {most:,}"
+        raise self.refuse(
+            atom,
+            reason,
+            "split the filter over several calls, shorten its lists, or search with "
+            'residual="evaluate"',
+        )
 
 
 def _paths(name: str, given: Any) -> frozenset[Path]:
@@ -258,7 +270,8 @@ _EXACT: Final = Capabilities(
     literals={**ALL_LITERALS, **dict.fromkeys(ORDERINGS, frozenset({Kind.NUMBER}))},
     refusals={(op, Kind.STRING): _NO_TEXT_ORDER for op in ORDERINGS},
     max_ordered_number=SAFE_DOUBLE,
-    max_atoms=MOST_CONDITIONS,
+    max_list=MOST_CONDITIONS,
+    max_atoms=MOST_CONDITIONS // _OF_AN_ORDERING,
     # 60 nested levels are read, and 64 refused; an atom may take two by itself.
     max_depth=40,
 )
@@ -285,12 +298,16 @@ _CAPABILITIES: Final[dict[str, Capabilities]] = {
         ),
         max_number=SAFE_DOUBLE,
         max_ordered_number=None,
+        # Several texts are one condition, and of numbers each is several: member() counts them.
+        max_list=None,
+        max_atoms=MOST_CONDITIONS // _OF_A_COMPARISON,
         float_rule=FloatRule(keeps_float, DIGITS, REMEDY),
     ),
     "exact": _EXACT,
     "cloud": replace(
         _EXACT,
         literals={**ALL_LITERALS, **dict.fromkeys(ORDERINGS, frozenset[Kind]())},
+        max_atoms=MOST_CONDITIONS,
         refusals={
             **_EXACT.refusals,
             **{

@@ -93,6 +93,7 @@ class SimpleVectorStore(VectorStore):
         tells_replaced=True,
         vectorless=True,
         filtered_count=True,
+        native_ids=True,
         native_statistics=True,
         native_order=True,
     )

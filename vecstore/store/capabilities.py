@@ -33,6 +33,8 @@ class StoreCapabilities:
             would take another call.
         vectorless: Documents can be stored without a vector: everything but searches finds them.
         filtered_count: ``count(filter)`` is answered by the engine, not by reading documents.
+        native_ids: A search among ``ids`` is answered by the engine. Otherwise the documents with
+            these ids are read with their vectors, and compared here.
         native_statistics: ``distinct`` and ``minmax`` are answered by the engine. Otherwise, and
             for ``fields``, the metadata of every document that matches is read; no text and no
             vector is.
@@ -73,6 +75,7 @@ class StoreCapabilities:
     tells_replaced: bool = False
     vectorless: bool = False
     filtered_count: bool = False
+    native_ids: bool = False
     native_statistics: bool = False
     native_order: bool = False
     keeps_norm: bool = True

@@ -27,12 +27,7 @@ from vecstore.store.base import VectorStore as Store
 from vecstore.store.url import open_store
 
 _CONFLICTS: Any = {DuplicatePolicy.SKIP: "skip", DuplicatePolicy.OVERWRITE: "replace"}
-_TYPES = {
-    frozenset(["bool"]): "boolean",
-    frozenset(["int"]): "int",
-    frozenset(["float"]): "float",
-    frozenset(["int", "float"]): "float",
-}
+_TYPES = {"bool": "boolean", "int": "int", "float": "float", "float int": "float"}
 
 
 def _awaited(method: Any) -> Any:
@@ -45,6 +40,15 @@ def _awaited(method: Any) -> Any:
     return twin
 
 
+def _with_twins(cls: Any) -> Any:
+    """Give each method that asks the store a twin; those that write the store down have none."""
+    for name, method in list(vars(cls).items()):
+        if not name.startswith(("_", "to_", "from_dict")):
+            setattr(cls, f"{name}_async", _awaited(method))
+    return cls
+
+
+@_with_twins
 class VecstoreDocumentStore:
     """A store of this library as Haystack's ``DocumentStore``; each method has a twin ``_async``.
 
@@ -163,12 +167,6 @@ class VecstoreDocumentStore:
         """Delete every document that the store reaches."""
         self.store.clear()
 
-    write_documents_async = _awaited(write_documents)
-    update_by_filter_async = _awaited(update_by_filter)
-    delete_documents_async = _awaited(delete_documents)
-    delete_by_filter_async = _awaited(delete_by_filter)
-    delete_all_documents_async = _awaited(delete_all_documents)
-
     # --- reading ------------------------------------------------------------------------------
 
     def filter_documents(self, filters: Any = None) -> list[Document]:
@@ -187,13 +185,12 @@ class VecstoreDocumentStore:
         self, filters: Any, metadata_fields: list[str]
     ) -> dict[str, int]:
         """How many values each field has among the documents that match."""
-        found = self._values(metadata_fields, filters)
-        return {name: len(values) for name, values in found.items()}
+        return {k: len(values) for k, values in self._values(metadata_fields, filters).items()}
 
     def get_metadata_fields_info(self) -> dict[str, dict[str, str]]:
         """The type of each field: ``boolean``, ``int``, ``float``, or ``keyword`` for the rest."""
         return {
-            info.path[0]: {"type": _TYPES.get(frozenset(info.kinds), "keyword")}
+            info.path[0]: {"type": _TYPES.get(" ".join(sorted(info.kinds)), "keyword")}
             for info in self.store.fields(max_fields=None).values()
             if len(info.path) == 1
         }
@@ -237,11 +234,3 @@ class VecstoreDocumentStore:
                     key = json.dumps(value, sort_keys=True) if whole else value
                     values.setdefault((type(value).__name__, key), value)
         return found
-
-    count_documents_async = _awaited(count_documents)
-    count_documents_by_filter_async = _awaited(count_documents_by_filter)
-    count_unique_metadata_by_filter_async = _awaited(count_unique_metadata_by_filter)
-    filter_documents_async = _awaited(filter_documents)
-    get_metadata_fields_info_async = _awaited(get_metadata_fields_info)
-    get_metadata_field_min_max_async = _awaited(get_metadata_field_min_max)
-    get_metadata_field_unique_values_async = _awaited(get_metadata_field_unique_values)

@@ -88,6 +88,7 @@ class DuckDBStore(TableStore):
         scoped_add_atomic=True,
         tells_replaced=True,
         filtered_count=True,
+        native_ids=True,
         vectorless=True,
         max_text_bytes=256 * 1024 * 1024,
         max_metadata_bytes=200 * 1024 * 1024,

@@ -108,6 +108,7 @@ class LanceDBStore(CollectionStore):
         scoped_add_atomic=True,
         tells_replaced=True,
         filtered_count=True,
+        native_ids=True,
         max_text_bytes=2**30,
         min_vector_length=SHORTEST_IN_FLOAT32,
         max_vector_length=LONGEST_IN_FLOAT32,

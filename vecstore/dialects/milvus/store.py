@@ -110,6 +110,7 @@ class MilvusStore(CollectionStore):
     engine: ClassVar[str] = "Milvus"
     capabilities: StoreCapabilities = StoreCapabilities(
         filtered_count=True,
+        native_ids=True,
         max_text_bytes=MAX_VARCHAR_BYTES,
         max_id_bytes=MAX_VARCHAR_BYTES,
         max_metadata_bytes=MAX_METADATA_BYTES,
@@ -193,7 +194,9 @@ class MilvusStore(CollectionStore):
         planned = index or (_EXACT_INDEX if self._call.lite else None)
         self.capabilities = replace(self.capabilities, exact_topk=planned == _EXACT_INDEX)
         if self._call.lite:
-            self.capabilities = replace(self.capabilities, max_cost=_LITE_MAX_COST)
+            self.capabilities = replace(
+                self.capabilities, max_cost=_LITE_MAX_COST, native_ids=False
+            )
         if layout == "plain":
             self._create = False
         self._open_collection()

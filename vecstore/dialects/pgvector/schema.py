@@ -145,6 +145,9 @@ class TableFacts:
     """Whether the index on vectors is still to be built; see ``filling.py``."""
     where_types: tuple[str, ...] = ()
     """The SQL types of the columns that ``where`` names."""
+    tells_replaced: bool = False
+    """Whether rows that were replaced can be told from new ones, by what PostgreSQL's own kind of
+    table keeps of each."""
     lockable: bool = True
     """Whether rows may be locked before they are changed: that takes the right to update."""
     compiles: bool = True
@@ -161,13 +164,15 @@ def read_table(cursor: Cursor[Any], spec: TableSpec) -> TableFacts | None:
     name = spec.identifier().as_string(cursor)
     cursor.execute(
         "SELECT t.oid, obj_description(t.oid, 'pg_class'), "
-        "has_any_column_privilege(t.oid, 'UPDATE') FROM (SELECT to_regclass(%s)::oid AS oid) AS t",
+        "has_any_column_privilege(t.oid, 'UPDATE'), (SELECT c.relkind = 'r' AND am.amname = 'heap' "
+        "FROM pg_class c JOIN pg_am am ON am.oid = c.relam WHERE c.oid = t.oid) "
+        "FROM (SELECT to_regclass(%s)::oid AS oid) AS t",
         [name],
     )
     row = cursor.fetchone()
     if row is None or row[0] is None:
         return None
-    oid, comment, lockable = row
+    oid, comment, lockable, plain = row
     _check_layout(spec, comment)
     cursor.execute(
         "SELECT a.attname, t.typname, a.atttypmod, a.attnotnull, "
@@ -210,6 +215,7 @@ def read_table(cursor: Cursor[Any], spec: TableSpec) -> TableFacts | None:
         metadata_indexed=_is_metadata_indexed(cursor, oid, spec),
         extension_schema=extension,
         nullable=not found[spec.embedding_column][2],
+        tells_replaced=bool(plain),
         lockable=lockable,
         compiles=_compiles(cursor),
     )

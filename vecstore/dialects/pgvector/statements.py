@@ -103,10 +103,14 @@ class Statements:
             within: A condition on rows that may be replaced; others stay as they are.
 
         Returns:
-            A statement that says which rows were moved, unless it replaces any row. It takes the
-            parameters of ``everything`` as well.
+            A statement that says which rows were moved, and of each whether another row stood
+            there; one that replaces any row says nothing where a table does not tell that. It
+            takes the parameters of ``everything`` as well.
         """
-        returning = f"RETURNING held.{self._id}::text"
+        # Whoever replaces a row locks it first, and the lock stays on the new one: xmax is 0 of a
+        # row that was not there. Tables of other kinds than the usual have no such column.
+        told = "held.xmax <> 0" if self.facts.tells_replaced else "NULL"
+        returning = f"RETURNING held.{self._id}::text, {told}"
         if on_conflict == "replace":
             columns = (self._text, self._metadata, self._embedding)
             changes = ", ".join([f"{name} = excluded.{name}" for name in columns])
@@ -118,7 +122,9 @@ class Statements:
             if within is not None:
                 conditions.append(inside)
             if conditions:
-                conflict += f" WHERE {' AND '.join(conditions)} {returning}"
+                conflict += f" WHERE {' AND '.join(conditions)}"
+            if conditions or self.facts.tells_replaced:
+                conflict += f" {returning}"
         else:
             conflict = f"DO NOTHING {returning}"
         # In one order, two writers of the same documents wait for each other and do not deadlock.

@@ -137,8 +137,10 @@ class PgvectorStore(VectorStore):
         conflict_atomic=True,
         batch_atomic=True,
         scoped_add_atomic=True,
+        tells_replaced=True,
         vectorless=True,
         filtered_count=True,
+        native_ids=True,
         native_statistics=True,
         native_order=True,
         # An entry of the index on ids takes at most a third of a page.
@@ -383,6 +385,7 @@ class PgvectorStore(VectorStore):
             exact_topk=facts.indexed is None,
             id_charset=facts.id_charset,
             vectorless=facts.nullable,
+            tells_replaced=facts.tells_replaced,
         )
         self._dialect = replace(self._dialect, indexed=facts.metadata_indexed)
 

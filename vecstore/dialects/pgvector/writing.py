@@ -46,12 +46,15 @@ class Writing:
         narrowed = None if within is None else within.query
         written: set[str] = set()
         shared = within is not None or bool(sql.own_columns)
-        telling = batch.on_conflict != "replace" or shared
+        telling = batch.on_conflict != "replace" or shared or sql.facts.tells_replaced
+        batch.replaced.clear()  # what a transaction told that was begun anew
         for source, params in self._sources(cursor, batch, sql):
             statement = sql.insert(source, batch.on_conflict, narrowed)
             cursor.execute(statement, {**params, **bound})
             if telling:
-                written.update([row[0] for row in cursor.fetchall()])
+                rows = cursor.fetchall()
+                written.update([row[0] for row in rows])
+                batch.replaced.extend([row[0] for row in rows if row[1]])
         if not telling:
             return batch.ids
         if shared and len(written) < len(batch):

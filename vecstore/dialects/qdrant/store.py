@@ -109,6 +109,7 @@ class QdrantStore(CollectionStore):
     capabilities: StoreCapabilities = StoreCapabilities(
         vectorless=True,
         filtered_count=True,
+        native_ids=True,
         min_integer=MIN_INTEGER,
         max_integer=MAX_INTEGER,
         max_dimension=65_536,
@@ -229,6 +230,7 @@ class QdrantStore(CollectionStore):
                 conflict_atomic=True,
                 scoped_add_atomic=True,
                 exact_topk=True,
+                native_ids=False,  # of more than a few
             )
         self._open_collection()
 

@@ -79,6 +79,7 @@ class SQLiteStore(TableStore):
         scoped_add_atomic=True,
         tells_replaced=True,
         filtered_count=True,
+        native_ids=True,
         vectorless=True,
         # The engine's JSON reads larger integers as floats.
         min_integer=-(2**63),

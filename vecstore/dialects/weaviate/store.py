@@ -92,6 +92,7 @@ class WeaviateStore(CollectionStore):
     capabilities: StoreCapabilities = StoreCapabilities(
         vectorless=True,
         filtered_count=True,
+        native_ids=True,
         max_dimension=MAX_DIMENSION,
         min_vector_length=SHORTEST_IN_FLOAT32,
         max_vector_length=LONGEST_IN_FLOAT32,

@@ -11,6 +11,7 @@ from vecstore.store.arguments import SearchRequest
 from vecstore.store.base import VectorStore
 from vecstore.testing.store_suite.base import StoreSuiteBase
 from vecstore.testing.store_suite.embedders import vector_of
+from vecstore.testing.store_suite.hooks import watched_hooks
 from vecstore.testing.store_suite.ranking import check_same_results, ids_of
 
 _COUNT = 60
@@ -42,6 +43,18 @@ class Chosen(StoreSuiteBase):
                 store.search("query", top_k=9, ids=given, filter="n >= 20"), filtered[:9]
             )
         assert store.search("query", ids=self.ids("nobody")) == []
+
+    def test_who_answers_a_search_among_ids(self, store: VectorStore) -> None:
+        """What is declared as ``native_ids`` is true: no document is read to be compared here.
+
+        Usually: ``_search_selected`` is the default, or calls it for what it cannot ask.
+        """
+        store.add(self.documents(100))
+        ids = self.ids(*[f"doc-{number}" for number in range(0, 100, 2)], "doc-1", "doc-3")
+        ids += self.ids(*[f"unknown-{number}" for number in range(40)])
+        with watched_hooks(store) as called:
+            assert len(store.search("query", top_k=5, ids=ids)) == 5
+        assert "_get" not in called or not self.capabilities.native_ids
 
     def test_a_search_besides_ids(self, store: VectorStore) -> None:
         """As many documents as were asked for, when enough are left.

@@ -160,6 +160,29 @@ class TestCompiled:
             spoiled(compiled.native)
             spoiled(compiled.params)
 
+    def test_what_is_only_read_is_made_once(
+        self, dialect: Dialect[Any], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        tree = Expression.from_dict(parse(TEXT).to_dict())
+        wanted = dialect.convert(tree)
+        times = Times(monkeypatch, type(dialect), "convert")
+        read = dialect.compile_to_read(tree)
+        for _ in range(3):
+            spoiled(dialect.compile(tree).native)
+            spoiled(dialect.compile(tree).params)
+            assert dialect.compile_to_read(tree) is read
+        assert times.count == 1
+        assert read == wanted
+
+    def test_what_came_first_for_a_caller_is_not_what_is_read(self, dialect: Dialect[Any]) -> None:
+        tree = Expression.from_dict(parse(TEXT).to_dict())
+        wanted = dialect.convert(tree)
+        compiled = dialect.compile(tree)
+        read = dialect.compile_to_read(tree)
+        spoiled(compiled.native)
+        spoiled(compiled.params)
+        assert read == wanted
+
     def test_another_object_of_the_dialect_makes_its_own(
         self, dialect: Dialect[Any], monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -20,7 +20,7 @@ from vecstore import (
     SimpleVectorStore,
 )
 from vecstore.store.arguments import read_ids
-from vecstore.store.operations import QUERIES_AT_ONCE
+from vecstore.store.searching import QUERIES_AT_ONCE
 
 
 def letters(texts: list[str]) -> list[list[float]]:

@@ -85,6 +85,22 @@ class Dialect(FilterConverter[Part]):
         kept.compiled = _before((self, None), kept.compiled)
         return compiled
 
+    def compile_to_read(self, filter: Expression) -> Compiled:
+        """What :meth:`compile` returns without limits, for a store that changes nothing of it.
+
+        It is kept from the first time on, and each later one gets the same object: a store asks
+        for a filter at every call, and its hooks only read what came of it.
+        """
+        kept = filter.kept
+        for dialect, compiled in kept.compiled:
+            if dialect is self and compiled is not None:
+                known: Compiled = compiled
+                return known
+        made = self.convert(filter)
+        if is_constant(self) and _is_keepable(made):
+            kept.compiled = _before((self, made), kept.compiled)
+        return made
+
 
 def as_expression(
     filter: Expression | Group | str, limits: Limits | None = DEFAULT_LIMITS

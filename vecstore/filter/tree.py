@@ -462,9 +462,9 @@ class Expression(Immutable):
     __slots__ = (
         "_hash",
         "_joined",
-        "_kept",
         "_written",
         "from_outside",
+        "kept",
         "key",
         "merged",
         "op",
@@ -483,11 +483,12 @@ class Expression(Immutable):
     from_outside: bool
     """Whether this comparison or null test was read from a text or a dict. Like the span it is kept
     by rewrites, and left out of equality, hash, repr and the dict form."""
+    kept: Kept
+    """What has been made of this tree already."""
     merged: tuple[Expression, ...]
     """The atoms that a rewrite has put together in this one, as they were written."""
     _written: Op
     _hash: int | None
-    _kept: Kept | None
     # What `&` or `|` has put together, until somebody asks for the operands.
     _joined: tuple[Expression, Expression] | None
 
@@ -523,7 +524,6 @@ class Expression(Immutable):
         _set_merged(self, merged)
         _set_written(self, written)
         _set_hash(self, None)
-        _set_kept(self, None)
         if op not in LOGICAL:
             _set_key(self, operands[0])
             if len(operands) == 2:
@@ -532,7 +532,11 @@ class Expression(Immutable):
     if not TYPE_CHECKING:  # a type checker would believe that there is every attribute
 
         def __getattr__(self, name: str) -> Any:
-            """Slots that are empty: operands that wait to be spliced, and what there is none of."""
+            """Slots that are empty: what is made when it is asked for, and what is not there."""
+            if name == "kept":
+                kept = Kept()
+                put(self, "kept", kept)
+                return kept
             if name == "operands":
                 return self._spliced()
             if name == "_joined":
@@ -564,15 +568,6 @@ class Expression(Immutable):
         put(self, "operands", operands)
         put(self, "_joined", None)
         return operands
-
-    @property
-    def kept(self) -> Kept:
-        """What has been made of this tree already."""
-        kept = self._kept
-        if kept is None:
-            kept = Kept()
-            put(self, "_kept", kept)
-        return kept
 
     @property
     def written_op(self) -> Op:
@@ -798,7 +793,7 @@ class Expression(Immutable):
 _set_op, _set_operands, _set_span, _set_from_outside, _set_merged = setters(
     Expression, "op", "operands", "span", "from_outside", "merged"
 )
-_set_written, _set_hash, _set_kept = setters(Expression, "_written", "_hash", "_kept")
+_set_written, _set_hash = setters(Expression, "_written", "_hash")
 _set_key, _set_literal = setters(Expression, "key", "value")
 
 
@@ -833,7 +828,6 @@ def read(op: Op, operands: tuple[Any, ...], span: Span, from_outside: bool) -> E
     _set_merged(node, ())
     _set_written(node, op)
     _set_hash(node, None)
-    _set_kept(node, None)
     if from_outside:  # comparisons and null tests alone
         _set_key(node, operands[0])
         if len(operands) == 2:

@@ -34,9 +34,10 @@ from vecstore.simple.table import Rows, Snapshot, Table
 from vecstore.store.backend import Batch, Judge, Order, Selection, changed, id_outside
 from vecstore.store.base import VectorStore
 from vecstore.store.capabilities import Metric, StoreCapabilities
-from vecstore.store.operations import Call, CountCall, GetCall, SearchCall
+from vecstore.store.operations import Call, CountCall, GetCall
 from vecstore.store.options import CommonOptions
 from vecstore.store.ordering import first_in_order
+from vecstore.store.searching import SearchCall
 from vecstore.store.url import StoreURL, flag
 from vecstore.vectors import Matrix, Vector, rows_of_zeros
 

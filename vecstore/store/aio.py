@@ -27,17 +27,15 @@ from vecstore.store.operations import (
     ClearCall,
     CountCall,
     DeleteCall,
-    EmbedQueryCall,
     ExplainCall,
     GetCall,
     Progress,
     ScanCall,
-    SearchCall,
-    SearchManyCall,
     UpdateMetadataCall,
 )
 from vecstore.store.ordering import Page, PageCall
 from vecstore.store.residual import Explanation
+from vecstore.store.searching import EmbedQueryCall, SearchCall, SearchManyCall
 from vecstore.store.statistics import (
     MAX_FIELDS,
     MAX_VALUES,

@@ -72,13 +72,10 @@ from vecstore.store.operations import (
     ClearCall,
     CountCall,
     DeleteCall,
-    EmbedQueryCall,
     ExplainCall,
     GetCall,
     Progress,
     ScanCall,
-    SearchCall,
-    SearchManyCall,
     UpdateMetadataCall,
 )
 from vecstore.store.options import (
@@ -93,6 +90,7 @@ from vecstore.store.ordering import Page, PageCall
 from vecstore.store.ranking import relevance
 from vecstore.store.residual import Explanation, answered_in_part, evaluated_again
 from vecstore.store.scope import Recent, Scope, ScopeInput, asked, constant, failed
+from vecstore.store.searching import EmbedQueryCall, SearchCall, SearchManyCall
 from vecstore.store.statistics import (
     MAX_FIELDS,
     MAX_VALUES,

@@ -11,69 +11,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from vecstore.cancelling import check_stop
-from vecstore.document import Document, without_embedding
+from vecstore.document import Document
 from vecstore.errors import BackendError
-from vecstore.store.arguments import SearchRequest, default_fetch_k
 from vecstore.store.capabilities import Metric
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from vecstore.vectors import Vector
-
-
-def compares_vectors(request: SearchRequest) -> bool:
-    """Whether vectors have to be compared to each other: the best alone is the best anyhow."""
-    return bool(request.diversity) and request.offset + request.top_k > 1
-
-
-def wanted_documents(request: SearchRequest, most: int | None) -> int:
-    """How many of the nearest documents have to be found to answer a request.
-
-    Args:
-        request: The request.
-        most: The most that the engine returns of one search; None for no limit.
-
-    Example:
-        >>> wanted_documents(SearchRequest("bread", diversity=0.5), None)
-        20
-        >>> wanted_documents(SearchRequest("bread", top_k=50, diversity=0.5), 100)
-        100
-        >>> wanted_documents(SearchRequest("bread", top_k=50, offset=10), 100)
-        60
-    """
-    best = request.offset + request.top_k  # what is passed over has to be found as well
-    if not compares_vectors(request):
-        return best
-    if request.fetch_k is not None:
-        return request.fetch_k
-    count = default_fetch_k(request.top_k)
-    return count if most is None else max(best, min(count, most))
-
-
-def page_of(
-    request: SearchRequest, best: Sequence[Document], query: Vector, metric: Metric
-) -> list[Document]:
-    """The page that a request asks for.
-
-    Args:
-        request: The request.
-        best: As many documents as :func:`wanted_documents` says, ranked; with their vectors where
-            :func:`compares_vectors` says so.
-        query: The vector that was searched with.
-        metric: How vectors are compared.
-
-    Raises:
-        BackendError: If a document has no vector to compare.
-    """
-    end = request.offset + request.top_k
-    if not compares_vectors(request):
-        return list(best[request.offset : end])
-    chosen = chosen_places(best, query, metric, float(request.diversity or 0.0), end)
-    page = [best[place] for place in chosen[request.offset :]]
-    if request.include_embedding:
-        return page
-    return [without_embedding(document) for document in page]
 
 
 def chosen_places(

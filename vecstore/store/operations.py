@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
-from vecstore.cancelling import check_stop
 from vecstore.document import Document, checked_metadata, checked_metadata_name, same_document
-from vecstore.embedding import check_dimension
-from vecstore.errors import ConfigurationError, DocumentError
+from vecstore.errors import DocumentError
 from vecstore.filter.normalize import simplified
 from vecstore.filter.residual import parts_of
 from vecstore.filter.tautology import matches_everything
@@ -25,29 +23,20 @@ from vecstore.store.arguments import (
     AS_THE_STORE,
     Evaluation,
     Residual,
-    SearchOptions,
-    SearchRequest,
     read_count,
     read_evaluation,
     read_filter,
     read_flag,
     read_ids,
-    read_query,
 )
 from vecstore.store.backend import Judge, Selection, changed
 from vecstore.store.capabilities import OnConflict, OnError
-from vecstore.store.diversity import compares_vectors, page_of, wanted_documents
-from vecstore.store.finding import EVERYTHING, nearest
 from vecstore.store.limits import RecordLimits
-from vecstore.store.ranking import ranked
 from vecstore.store.residual import Evaluating, Explanation
 from vecstore.store.scope import Scope, leaves_scope
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from vecstore.store.base import VectorStore
-    from vecstore.vectors import Matrix, Vector
 
 Result = TypeVar("Result")
 
@@ -55,10 +44,10 @@ Progress = Callable[[int, int | None], object]
 """Called after each batch of ``add`` with the documents done and their number, if known."""
 
 _CLEAR = "to delete every document write clear()"
-QUERIES_AT_ONCE = 256
-"""Queries of one ``search_many`` that are embedded, and handed to the engine, at a time."""
 
-_CONTENT_ITEMS, _CONTENT_LENGTH = 10, 1_000
+CONTENT_LENGTH = 1_000
+"""Characters of a text that observers are told at most."""
+_CONTENT_ITEMS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +81,7 @@ class Call(Generic[Result]):
         filter = getattr(self, "filter", None)
         if filter is None:
             return {}
-        return {"db.vector.query.filter": str(filter)[:_CONTENT_LENGTH]}
+        return {"db.vector.query.filter": str(filter)[:CONTENT_LENGTH]}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,224 +135,11 @@ class AddCall(Call[Added]):
             return {}
         return {
             "vecstore.documents": [
-                one.text[:_CONTENT_LENGTH]
+                one.text[:CONTENT_LENGTH]
                 for one in list(self.documents)[:_CONTENT_ITEMS]
                 if isinstance(one, Document)
             ]
         }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchCall(Call[list[Document]]):
-    """``search``."""
-
-    operation: ClassVar[str] = "search"
-    request: SearchRequest
-
-    @classmethod
-    def read(
-        cls,
-        query: str | SearchRequest | None,
-        vector: ArrayLike | None,
-        options: SearchOptions,
-    ) -> SearchCall:
-        """Check the arguments."""
-        if not isinstance(query, SearchRequest):
-            query = SearchRequest(query, vector, *options)
-        elif not vector is options.ids is options.exclude_ids is None or options != SearchOptions():
-            raise TypeError("a SearchRequest carries everything; put the rest into it as well")
-        return cls(request=query, evaluation=_evaluation(query))
-
-    @property
-    def filter(self) -> Expression | None:
-        """Which documents to look among."""
-        return cast("Expression | None", self.request.filter)  # the request has read it
-
-    def run(self, store: VectorStore) -> list[Document]:
-        request = self.request
-        wanted = self.checked(store)
-        matches, filter = store._compiled(self.operation, self.filter, self.within, self.evaluation)
-        choice = request.choice
-        if not matches or not request.top_k or choice[0] == ():
-            return []
-        vector: Any = request.vector
-        if vector is None:
-            assert request.query is not None
-            [vector] = store._embed_queries([request.query])
-            check_stop()
-        probe = store._probe(vector)
-        with_vectors = request.include_embedding or compares_vectors(request)
-        if choice == EVERYTHING and type(filter) is not Evaluating:
-            found = store._ask_all(
-                "search",
-                store._search,
-                probe,
-                top_k=wanted,
-                filter=filter,
-                include_embedding=with_vectors,
-            )
-        else:
-            [found] = nearest(
-                store,
-                "search",
-                probe[None, :],
-                filter,
-                choice,
-                wanted=wanted,
-                thresholds=[request.threshold],
-                include_embedding=with_vectors,
-            )
-        best = ranked(found, store.metric, request.threshold)[:wanted]
-        return page_of(request, best, probe, store.metric)
-
-    def checked(self, store: VectorStore) -> int:
-        """Refuse what the store cannot answer; how many documents have to be found."""
-        request = self.request
-        limit = store.capabilities.max_top_k
-        wanted = wanted_documents(request, limit)
-        if limit is not None and wanted > limit:
-            chosen = request.offset + request.top_k
-            what = "fetch_k" if wanted > chosen else "offset + top_k" if request.offset else ""
-            asked = f"{wanted:,}" + (f" ({what})" if what else "")
-            raise ValueError(
-                f"{store.name} returns at most {limit:,} documents of a search (max_top_k), not "
-                f"{asked}; to read many documents, see scan()"
-            )
-        if request.query is not None:
-            check_embedder(store)
-        if request.vector is not None:
-            store._check_query(request.vector, ValueError)
-        return wanted
-
-    def attributes(self) -> dict[str, Any]:
-        """What was asked for."""
-        return {
-            "db.vector.query.top_k": self.request.top_k,
-            "db.vector.query.similarity_threshold": self.request.threshold,
-        }
-
-    def content(self) -> dict[str, Any]:
-        """The query's text and the filter."""
-        query = self.request.query
-        told = {} if query is None else {"db.vector.query.content": query[:_CONTENT_LENGTH]}
-        return {**Call.content(self), **told}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchManyCall(Call[list[list[Document]]]):
-    """``search_many``."""
-
-    operation: ClassVar[str] = "search_many"
-    requests: tuple[SearchRequest, ...]
-
-    @classmethod
-    def read(
-        cls,
-        queries: Iterable[str | SearchRequest] | None,
-        vectors: Iterable[ArrayLike] | None,
-        options: SearchOptions,
-    ) -> SearchManyCall:
-        """Check the arguments."""
-        if (queries is None) == (vectors is None):
-            raise TypeError(
-                "search_many takes a list of queries, or vectors=[[...], [...]], one of the two"
-            )
-        given = vectors if queries is None else queries
-        if isinstance(given, str | bytes | Mapping | SearchRequest) or not isinstance(
-            given, Iterable
-        ):
-            raise TypeError(f"search_many takes a list, not {type(given).__name__}: [query, ...]")
-        # Read once for all of them: a generator gives its ids no second time.
-        options = options.read()
-        if vectors is not None:
-            return cls(requests=tuple([SearchRequest(None, one, *options) for one in vectors]))
-        asked = cast("Iterable[str | SearchRequest]", given)
-        return cls(requests=tuple([SearchCall.read(one, None, options).request for one in asked]))
-
-    @property
-    def filter(self) -> Expression | None:
-        """The filter of all of them, where there is but one."""
-        filters = {cast("Expression | None", request.filter) for request in self.requests}
-        return filters.pop() if len(filters) == 1 else None
-
-    def run(self, store: VectorStore) -> list[list[Document]]:
-        results: list[list[Document]] = [[] for _ in self.requests]
-        alike: dict[Any, list[int]] = {}
-        for place, request in enumerate(self.requests):
-            wanted = SearchCall(request=request).checked(store)
-            evaluation = _evaluation(request)
-            with_vectors = request.include_embedding or compares_vectors(request)
-            given = (request.ids, request.exclude_ids)
-            kind = (request.filter, wanted, with_vectors, evaluation, given)
-            if request.top_k:
-                alike.setdefault(kind, []).append(place)
-        for (asked, wanted, include_embedding, evaluation, _), places in alike.items():
-            choice = self.requests[places[0]].choice
-            matches, filter = store._compiled(self.operation, asked, self.within, evaluation)
-            if not matches or choice[0] == ():
-                continue
-            for start in range(0, len(places), QUERIES_AT_ONCE):
-                check_stop()
-                part = places[start : start + QUERIES_AT_ONCE]
-                probes = self._probes(store, part)
-                found = nearest(
-                    store,
-                    self.operation,
-                    probes,
-                    filter,
-                    choice,
-                    wanted=wanted,
-                    thresholds=[self.requests[place].threshold for place in part],
-                    include_embedding=include_embedding,
-                )
-                for place, probe, documents in zip(part, probes, found, strict=True):
-                    request = self.requests[place]
-                    best = ranked(documents, store.metric, request.threshold)[:wanted]
-                    results[place] = page_of(request, best, probe, store.metric)
-        return results
-
-    def _probes(self, store: VectorStore, places: Sequence[int]) -> Matrix:
-        """The vectors of some of the requests; the texts among them are embedded once each."""
-        import numpy as np
-
-        asked = [self.requests[place] for place in places]
-        texts = list(dict.fromkeys(one.query for one in asked if one.query is not None))
-        embedded = dict(zip(texts, store._embed_queries(texts) if texts else (), strict=True))
-        check_stop()
-        vectors: list[Any] = [
-            one.vector if one.query is None else embedded[one.query] for one in asked
-        ]
-        # An empty store takes any length, and one call a single one.
-        for vector in vectors:
-            check_dimension(len(vector), len(vectors[0]), "a query")
-        return np.stack([store._probe(vector) for vector in vectors])
-
-    def attributes(self) -> dict[str, Any]:
-        """How many queries there are."""
-        return {"db.operation.batch.size": len(self.requests)}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EmbedQueryCall(Call["Vector"]):
-    """``embed_query``."""
-
-    operation: ClassVar[str] = "embed_query"
-    query: str
-
-    @classmethod
-    def read(cls, text: str) -> EmbedQueryCall:
-        """Check the argument."""
-        read_query(text)
-        return cls(query=text)
-
-    def run(self, store: VectorStore) -> Vector:
-        check_embedder(store)
-        [vector] = store._embed_queries([self.query])
-        return vector
-
-    def content(self) -> dict[str, Any]:
-        """The query's text."""
-        return {"db.vector.query.content": self.query[:_CONTENT_LENGTH]}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -734,25 +510,12 @@ class ClearCall(Call[int]):
         return store._ask("clear", store._delete_filtered, filter) if matches else 0
 
 
-def check_embedder(store: VectorStore) -> None:
-    """Refuse a text where nothing turns it into a vector."""
-    if store._bound_embedder is None:
-        raise ConfigurationError(
-            "this store has no embedder to turn the query text into a vector; make the store "
-            "with embedder=..., or search with vector=[...]"
-        )
-
-
 def _apart(documents: Sequence[Document]) -> Iterator[Document]:
     """Documents none of which changes with another: an object that came before is copied."""
     seen: set[int] = set()
     for document in documents:
         yield same_document(document) if id(document) in seen else document
         seen.add(id(document))
-
-
-def _evaluation(request: SearchRequest) -> Evaluation:
-    return Evaluation(request.residual, request.residual_limit)
 
 
 def _none() -> Iterator[Document]:

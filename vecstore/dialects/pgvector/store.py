@@ -483,7 +483,7 @@ class PgvectorStore(VectorStore):
         return self._remedy()
 
     def _compile_filter(self, filter: Expression) -> Compiled:
-        return self._dialect.compile(filter, limits=None)
+        return self._dialect.compile_to_read(filter)
 
     def _check_documents(self, documents: Sequence[Any]) -> None:
         if self._declared:

@@ -117,9 +117,12 @@ class Points:
         """A selection as the client takes it in a search; None for everything."""
         from qdrant_client import models
 
+        matching = as_model(selection.filter)
         by_ids = selection.ids is not None
         named = selection.excluded if selection.ids is None else selection.ids
-        kept = [] if selection.filter is None else [as_model(selection.filter)]
+        if not by_ids and not named:
+            return matching
+        kept = [] if matching is None else [matching]
         among: Any
         if self.elsewhere:
             assert self.layout.id is not None
@@ -129,9 +132,7 @@ class Points:
             among = models.HasIdCondition.model_construct(has_id=self.ids(named))
         if by_ids:
             return models.Filter.model_construct(must=[*kept, among])
-        if named:
-            return models.Filter.model_construct(must=kept or None, must_not=[among])
-        return as_model(selection.filter)
+        return models.Filter.model_construct(must=kept or None, must_not=[among])
 
     def stored(
         self, operation: str, document_ids: Sequence[str], filter: Compiled | None = None

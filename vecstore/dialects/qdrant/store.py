@@ -284,7 +284,7 @@ class QdrantStore(CollectionStore):
                 )
                 error.evaluable = False
                 raise error
-        return self._dialect.compile(filter, limits=None)
+        return self._dialect.compile_to_read(filter)
 
     def _check_documents(self, documents: Sequence[Any]) -> None:
         for document in documents:

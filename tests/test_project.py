@@ -40,6 +40,7 @@ CLIENTS = {
     "pymilvus",
     "qdrant_client",
     "qdrant_edge",
+    "redis",
     "weaviate",
 }
 
@@ -49,6 +50,7 @@ FRAMEWORKS = {"haystack", "langchain", "llama-index"}
 # Nor is what brings gigabytes, a wheel of 187 MB, or what only tests need.
 BESIDE = {
     "lancedb",
+    "redis-embedded",
     "sentence-transformers",
     "testing",
 }
@@ -682,6 +684,7 @@ def test_the_project_speaks_of_itself_alone() -> None:
         "docs/stores/duckdb.md",
         "docs/stores/lancedb.md",
         "docs/stores/memory.md",
+        "docs/stores/redis.md",
         "docs/stores/sqlite.md",
     ],
 )

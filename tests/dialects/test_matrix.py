@@ -17,6 +17,7 @@ from tests.dialects.conformance import (  # noqa: F401  # so that their suites a
     test_pgvector,
     test_pinecone,
     test_qdrant,
+    test_redis,
     test_sqlite,
     test_weaviate,
 )

@@ -59,6 +59,7 @@ def test_every_engine_takes_part() -> None:
         "LanceDB",
         "Milvus",
         "Pinecone",
+        "Redis",
         "Weaviate",
         "Lite",
         "SQLite",

@@ -170,6 +170,7 @@ _WITH_LAYOUTS: dict[str, tuple[Column, ...]] = {
         Column("pinecone", declared=_BY_VALUE, told=True),
     ),
     "qdrant": (Column("qdrant"), Column("qdrant", declared=_BY_VALUE, told=True)),
+    "redis": (Column("redis", declared=_BY_VALUE), Column("redis", declared=_BY_VALUE, told=True)),
     "sqlite": (Column("sqlite"), Column("sqlite", declared=_BY_VALUE, told=True)),
     "weaviate": (
         Column("weaviate", {"layout": "exact"}, _BY_VALUE),

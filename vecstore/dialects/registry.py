@@ -28,6 +28,7 @@ _BUILT_IN = {
     "pgvector": "vecstore.dialects.pgvector.dialect:Pgvector",
     "pinecone": "vecstore.dialects.pinecone.dialect:Pinecone",
     "qdrant": "vecstore.dialects.qdrant.dialect:Qdrant",
+    "redis": "vecstore.dialects.redis.dialect:Redis",
     "sqlite": "vecstore.dialects.sqlite.dialect:SQLite",
     "weaviate": "vecstore.dialects.weaviate.dialect:Weaviate",
 }

@@ -68,9 +68,9 @@ def ways() -> Any:
     [
         ("search, memory", 14, 40),
         ("search, qdrant", 12, 40),
-        ("compile, pgvector", 10, 30),
-        ("compile, qdrant", 9, 36),
-        ("compile, milvus", 8, 32),
+        ("compile, pgvector", 7, 30),
+        ("compile, qdrant", 7, 30),
+        ("compile, milvus", 7, 30),
     ],
 )
 def test_the_way_is_no_longer_than_it_was(ways: Any, trip: str, modules: int, changes: int) -> None:

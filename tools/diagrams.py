@@ -53,7 +53,7 @@ WAYS: dict[str, tuple[str, tuple[Step, ...]]] = {
                 "converted",
                 ("leaves first, by the dialect's hooks;", "what is not exact is refused"),
                 "UnsupportedFilterError",
-                "filter/convert.py",
+                "dialects/base.py",
             ),
             Step("Compiled", ("the engine's own query; keys and", "values are bound or quoted")),
         ),

@@ -18,7 +18,7 @@ __getattr__, __dir__, __all__ = door(
     {
         "vecstore.content": "ContentFormatter MetadataMode",
         "vecstore.copying.copier": "Copied copy",
-        "vecstore.dialects.base": "Dialect",
+        "vecstore.dialects.base": "Dialect FilterConverter",
         "vecstore.dialects.chroma.store": "ChromaStore",
         "vecstore.dialects.duckdb.store": "DuckDBStore",
         "vecstore.dialects.lancedb.store": "LanceDBStore",
@@ -39,7 +39,7 @@ __getattr__, __dir__, __all__ = door(
             "VecstoreError"
         ),
         "vecstore.filter.builder": "F FilterBuilder",
-        "vecstore.filter.convert": "Capabilities Compiled FilterConverter",
+        "vecstore.filter.convert": "Capabilities Compiled",
         "vecstore.filter.limits": "Limits",
         "vecstore.filter.residual": "PartialCompiled",
         "vecstore.filter.tree": "Expression FALSE Group Key Op Span TRUE Value",

@@ -3,6 +3,7 @@ from vecstore.content import MetadataMode as MetadataMode
 from vecstore.copying.copier import Copied as Copied
 from vecstore.copying.copier import copy as copy
 from vecstore.dialects.base import Dialect as Dialect
+from vecstore.dialects.base import FilterConverter as FilterConverter
 from vecstore.dialects.chroma.store import ChromaStore as ChromaStore
 from vecstore.dialects.duckdb.store import DuckDBStore as DuckDBStore
 from vecstore.dialects.lancedb.store import LanceDBStore as LanceDBStore
@@ -43,7 +44,6 @@ from vecstore.filter.builder import F as F
 from vecstore.filter.builder import FilterBuilder as FilterBuilder
 from vecstore.filter.convert import Capabilities as Capabilities
 from vecstore.filter.convert import Compiled as Compiled
-from vecstore.filter.convert import FilterConverter as FilterConverter
 from vecstore.filter.limits import Limits as Limits
 from vecstore.filter.residual import PartialCompiled as PartialCompiled
 from vecstore.filter.tree import FALSE as FALSE

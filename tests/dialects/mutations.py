@@ -35,9 +35,9 @@ from vecstore.dialects.chroma import dialect as chroma
 from vecstore.dialects.duckdb import dialect as duckdb
 from vecstore.dialects.lancedb import dialect as lancedb
 from vecstore.dialects.milvus import dialect as milvus
+from vecstore.dialects.pgvector import conditions as pgvector_conditions
 from vecstore.dialects.pgvector import dialect as pgvector
 from vecstore.dialects.pgvector import layout as pgvector_layout
-from vecstore.dialects.pgvector import reading as pgvector_reading
 from vecstore.dialects.pinecone import dialect as pinecone
 from vecstore.dialects.qdrant import conditions as qdrant_conditions
 from vecstore.dialects.qdrant import dialect as qdrant
@@ -163,7 +163,7 @@ def mutations() -> list[Mutation]:
     table: dict[type[Conformance], tuple[list[Patch], ...]] = {
         test_pgvector.TestPostgres: (
             [(pgvector.Pgvector, "member", unnegated(pgvector.Pgvector.member))],
-            [(pgvector_reading, "joined", _without_parentheses)],
+            [(pgvector_conditions, "joined", _without_parentheses)],
             [(pgvector.Pgvector, "null", _null_without_coalesce)],
             [(pgvector_layout, "_encode_text", lambda text: f'"{text}"')],
             swapped(pgvector, "_ORDER"),

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from vecstore.dialects.milvus.layout import ID, MISREAD
-from vecstore.filter.values import Kind, Scalar, kind_of
+from vecstore.filter.values import Scalar
 
 ADDRESSABLE: Final = re.compile(rf'(?:(?!\]\[|{MISREAD.pattern})[^"\\\x00-\x1f])+')
 """Key segments that a JSON path can name: the server splits paths at ``][``, quotes or none."""
@@ -84,11 +84,11 @@ def plain_member(path: str, literals: Iterable[Scalar]) -> str:
     ``exists`` an element: milvus-lite takes a text that looks like a list for one. And the server
     finds 1 in ``[1.0]`` only when it is asked for as a float.
     """
-    elements: dict[Kind, list[str]] = {}
+    elements: dict[type, list[str]] = {}
     equal: list[str] = []
     for literal in literals:
         element = literal if isinstance(literal, str) else float(literal)
-        elements.setdefault(kind_of(literal), []).append(encode_literal(element))
+        elements.setdefault(type(element), []).append(encode_literal(element))
         equal.append(f"{path} == {encode_literal(literal)}")
     for listed in elements.values():
         contains = f"json_contains_any({path}, [{', '.join(listed)}])"

@@ -13,8 +13,8 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from vecstore.dialects.declared import Declaration
+from vecstore.dialects.pgvector.conditions import MOST_CONTAINED, among_texts
 from vecstore.dialects.pgvector.layout import encode_json
-from vecstore.dialects.pgvector.membership import MOST_CONTAINED, among_texts
 from vecstore.dialects.sql import Bound, SqlPart
 from vecstore.errors import ConfigurationError
 from vecstore.filter.keys import read_key

@@ -8,14 +8,17 @@ from typing import ClassVar, Final, Literal, get_args
 from vecstore.dialects.base import check_choice
 from vecstore.dialects.declared import Declaration, declared_keys
 from vecstore.dialects.pgvector.columns import Column, read_columns
-from vecstore.dialects.pgvector.layout import encode_json
-from vecstore.dialects.pgvector.membership import (
+from vecstore.dialects.pgvector.conditions import (
     MOST_CONTAINED,
     MOST_WITHOUT_INDEX,
+    Combination,
+    Read,
     among,
+    contains,
+    with_few_reads,
     with_few_scans,
 )
-from vecstore.dialects.pgvector.reading import Combination, Read, contains, with_few_reads
+from vecstore.dialects.pgvector.layout import encode_json
 from vecstore.dialects.sql import Bound, SqlDialect, SqlPart
 from vecstore.filter.convert import Capabilities, Compiled
 from vecstore.filter.normalize import fold_empty_list

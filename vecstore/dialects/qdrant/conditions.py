@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from vecstore.dialects.qdrant.layout import is_timestamp
 from vecstore.filter.tree import Op
-from vecstore.filter.values import Kind, Scalar, kind_of
+from vecstore.filter.values import Scalar
 
 Condition = dict[str, Any]
 
@@ -50,15 +50,21 @@ def encode_values(key: str, literals: Iterable[Scalar]) -> list[Condition]:
 
     A number is a range of one point: ``match`` takes no floats, and tells 1 from 1.0.
     """
-    sorted_out: dict[Kind, list[Any]] = {Kind.STRING: [], Kind.NUMBER: [], Kind.BOOL: []}
+    texts: list[str] = []
+    truths: list[bool] = []
+    numbers: list[int | float] = []
     for literal in literals:
-        sorted_out[kind_of(literal)].append(literal)
-    texts, numbers = sorted_out[Kind.STRING], sorted_out[Kind.NUMBER]
+        if isinstance(literal, str):
+            texts.append(literal)
+        elif isinstance(literal, bool):
+            truths.append(literal)
+        else:
+            numbers.append(literal)
     conditions: list[Condition] = []
     if texts:
         match = {"value": texts[0]} if len(texts) == 1 else {"any": texts}
         conditions.append({"key": key, "match": match})
-    conditions += [{"key": key, "match": {"value": truth}} for truth in sorted_out[Kind.BOOL]]
+    conditions += [{"key": key, "match": {"value": truth}} for truth in truths]
     return conditions + _among(key, sorted(numbers))
 
 

@@ -168,13 +168,14 @@ class Qdrant(Dialect[Condition]):
         if declared is not None and declared.choices and isinstance(literal, str):
             return self.member(as_membership(declared, atom))
         key = self._key(atom)
-        encode = encode_day_bound if _kind(declared) == "date" else encode_bound
-        bound = encode(atom.op, literal)
+        by_day = declared is not None and declared.kind == "date"
+        bound = (encode_day_bound if by_day else encode_bound)(atom.op, literal)
         return {"must": [{"key": key, "range": bound}, {"is_empty": {"key": f"{key}[]"}}]}
 
     def member(self, atom: Expression) -> Condition:
         """Some literal equals the value, or an element of the list that is the value."""
-        literals = literals_held(self._declared.get(atom.key.path), atom)
+        declared = self._declared.get(atom.key.path)
+        literals = atom.value.items if declared is None else literals_held(declared, atom)
         conditions = self.values(self._key(atom), literals)
         if atom.op in (Op.NE, Op.NIN):
             return {"must_not": conditions}
@@ -201,7 +202,3 @@ class Qdrant(Dialect[Condition]):
 
     def _key(self, atom: Expression) -> str:
         return encode_key((*self.prefix, *atom.key.path))
-
-
-def _kind(declared: DeclaredKey | None) -> str:
-    return "" if declared is None else declared.kind

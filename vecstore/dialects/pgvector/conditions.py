@@ -1,20 +1,28 @@
-"""Long conditions, written so that they do not unpack a row's metadata again for every comparison.
+"""Conditions on the metadata that PostgreSQL answers soon, however long they are.
 
-PostgreSQL keeps metadata of more than some two kilobytes compressed, and every operator that is
-given the column unpacks it for itself: of 250 comparisons, over 95 % of the time went there. Past a
-few of them, a condition is put into a subselect that unpacks the metadata once. Where many literals
-are compared with one key, it also finds out once which of them a row has there: otherwise each
-comparison goes through the whole list that a value may be.
+**Long conditions** are written so that they do not unpack a row's metadata again for every
+comparison. PostgreSQL keeps metadata of more than some two kilobytes compressed, and every operator
+that is given the column unpacks it for itself: of 250 comparisons, over 95 % of the time went
+there. Past a few of them, a condition is put into a subselect that unpacks the metadata once. Where
+many literals are compared with one key, it also finds out once which of them a row has there:
+otherwise each comparison goes through the whole list that a value may be.
 
 An index on the metadata does not reach into a subselect. So conditions that it may serve stand
 outside as well: those of an AND beside the subselect, those of an OR in groups, each behind a
 subselect of its own that says the same. The planner still finds them; where it reads all rows all
 the same, only rows of which the subselect is true come to them.
+
+**Long lists of literals** are looked up in a hash table that the server makes once a statement.
+``m @> ANY(...)`` compares every row with every literal, which an index on the metadata makes up
+for while the literals are few. Over an array that is known when the statement is planned,
+``= ANY(...)`` is a hash table for texts and for numbers, so that the length of the list hardly
+matters. It is one comparison for a scalar, and one for each element of a list.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from math import prod
 from typing import Final
 
 from vecstore.dialects.pgvector.layout import encode_json, encode_nested
@@ -22,6 +30,11 @@ from vecstore.dialects.sql import Bound, SqlPart, joined
 from vecstore.filter.tree import Expression
 from vecstore.filter.values import Scalar
 
+MOST_CONTAINED: Final = 16
+"""The longest list for containment, which an index serves; longer ones are hashed over all rows."""
+MOST_WITHOUT_INDEX: Final = 2
+"""The same where no index serves: for NOT IN, and without one on the metadata."""
+_MOST_SCANS: Final = 64
 MOST_READS: Final = 16
 """So often a condition may read the metadata as it is; and the size of a group."""
 _MANY: Final = 32
@@ -266,3 +279,103 @@ class _Found:
             Bound(self._literals, "text[]::jsonb[]"),
             f")) AS {name}",
         ]
+
+
+# --- long lists -----------------------------------------------------------------------------------
+
+
+def among(value: SqlPart, text: SqlPart, literals: tuple[Scalar, ...]) -> SqlPart:
+    """A JSON value equals one of the literals, or is a list with an element that does.
+
+    Args:
+        value: An expression for the JSON value, NULL where the key is missing.
+        text: The same as a text.
+        literals: Of any kinds.
+
+    Returns:
+        A condition that is never NULL.
+    """
+    kinds = _Kinds(literals)
+    item: SqlPart = ["element.item"]
+    item_text: SqlPart = ["element.item #>> '{}'"]
+    return [
+        "CASE jsonb_typeof(",
+        *value,
+        ")",
+        *kinds.cases(value, text),
+        " WHEN 'array' THEN EXISTS (SELECT FROM jsonb_array_elements(",
+        *value,
+        ") AS element(item) WHERE CASE jsonb_typeof(element.item)",
+        *kinds.cases(item, item_text),
+        " ELSE FALSE END) ELSE FALSE END",
+    ]
+
+
+def among_texts(column: str, literals: list[str]) -> SqlPart:
+    """A list of texts, in a JSONB column of its own, has an element among the literals."""
+    return [
+        f"EXISTS (SELECT FROM jsonb_array_elements_text({column}) AS element(item) "
+        'WHERE element.item COLLATE "C" = ANY(',
+        Bound(literals, "text[]"),
+        "))",
+    ]
+
+
+def with_few_scans(parts: list[SqlPart]) -> list[SqlPart]:
+    """Keep the conditions of an AND from multiplying the work of a GIN index.
+
+    PostgreSQL answers all ``@> ANY`` of an AND in one go, scanning the index once for every
+    combination of their elements: 2 ** n times for n equalities. Past a few, the longer lists are
+    hidden from the index by IS TRUE, and tested on the rows that the shorter ones find.
+    """
+    lengths = [_containment(part) for part in parts]
+    if prod(filter(None, lengths)) <= _MOST_SCANS:
+        return parts
+    scans, kept = 1, list(parts)
+    for length, number in sorted([(length, one) for one, length in enumerate(lengths) if length]):
+        if scans > 1 and scans * length > _MOST_SCANS:
+            kept[number] = ["(", *parts[number], ") IS TRUE"]
+        else:
+            scans *= length
+    return kept
+
+
+def _containment(part: SqlPart) -> int:
+    """How many elements the list of a plain ``@> ANY`` has; 0 for any other condition."""
+    sought = part[-2] if type(part) is Contained else None
+    return len(sought.value) if isinstance(sought, Bound) else 0
+
+
+class _Kinds:
+    """The literals by kind, since a number equals no text; each array is bound once."""
+
+    def __init__(self, literals: tuple[Scalar, ...]) -> None:
+        texts: list[str] = []
+        numbers: list[str] = []
+        bools: set[bool] = set()
+        for one in literals:
+            if type(one) is int:
+                numbers.append(str(one))
+            elif isinstance(one, str):
+                texts.append(one)
+            elif isinstance(one, bool):
+                bools.add(one)
+            else:
+                numbers.append(encode_json(one))
+        self._texts = Bound(texts, "text[]") if texts else None
+        # As numeric and not as JSON text, in which 1 and 1.0 differ.
+        self._numbers = Bound(numbers, "text[]::numeric[]") if numbers else None
+        written = [encode_json(one) for one in sorted(bools)]
+        self._bools = Bound(written, "text[]::jsonb[]") if written else None
+
+    def cases(self, value: SqlPart, text: SqlPart) -> SqlPart:
+        """``WHEN`` a type ``THEN`` the comparison, for each kind that there is."""
+        cases: SqlPart = []
+        if self._texts is not None:
+            # By code point, whatever collation the database has.
+            cases += [" WHEN 'string' THEN (", *text, ') COLLATE "C" = ANY(', self._texts, ")"]
+        if self._numbers is not None:
+            cases += [" WHEN 'number' THEN (", *value, ")::numeric = ANY(", self._numbers, ")"]
+        if self._bools is not None:
+            cases += [" WHEN 'boolean' THEN (", *value, ") = ANY(", self._bools, ")"]
+        return cases

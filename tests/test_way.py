@@ -66,7 +66,7 @@ def ways() -> Any:
 @pytest.mark.parametrize(
     ("trip", "modules", "changes"),
     [
-        ("search, memory", 14, 40),
+        ("search, memory", 12, 40),
         ("search, qdrant", 12, 40),
         ("compile, pgvector", 7, 30),
         ("compile, qdrant", 7, 30),

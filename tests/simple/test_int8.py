@@ -20,8 +20,8 @@ from vecstore import (
     SimpleVectorStore,
     open_store,
 )
-from vecstore.simple import certified, codes
-from vecstore.simple.certified import narrowed
+from vecstore.simple import candidates, codes
+from vecstore.simple.candidates import narrowed
 from vecstore.store.capabilities import METRICS, Metric
 
 KINDS = [
@@ -42,7 +42,7 @@ FILTERS = [None, "n < 6", "n < 3", "n == 0", "n == 0 AND m == 1"]
 
 @pytest.fixture(autouse=True)
 def _looked_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(certified, "_FEW_NUMBERS", 0)  # small data, too
+    monkeypatch.setattr(candidates, "_FEW_NUMBERS", 0)  # small data, too
 
 
 def vectors_of(kind: str, random: np.random.Generator, count: int, dimension: int) -> np.ndarray:

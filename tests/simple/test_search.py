@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vecstore import Document, F, SimpleVectorStore
-from vecstore.simple.scoring import best
+from vecstore.simple.table import best
 
 METRICS = ["cosine", "dot", "euclidean"]
 

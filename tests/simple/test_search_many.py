@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vecstore import Document, SimpleVectorStore
-from vecstore.simple import many
+from vecstore.simple import candidates
 from vecstore.store.capabilities import METRICS, Metric
 
 
@@ -53,13 +53,13 @@ def test_candidates_are_few() -> None:
     matrix = random.standard_normal((20_000, 64)).astype(np.float32)
     store = store_of(matrix, "cosine")
     snapshot = store._table.snapshot
-    for rows in many.candidates(snapshot, matrix[:5], None, 10):
+    for rows in candidates.candidates(snapshot, matrix[:5], None, 10):
         assert rows is not None
         assert 10 <= len(rows) < 1_000
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(many, "_SCORES_AT_ONCE", 10_000)
+    monkeypatch.setattr(candidates, "_SCORES_AT_ONCE", 10_000)
     random = np.random.default_rng(2)
     matrix = random.standard_normal((6_000, 8)).astype(np.float32)
     store = store_of(matrix, "dot")

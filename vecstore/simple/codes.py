@@ -3,7 +3,7 @@
 A vector ``x`` is kept as whole numbers from -127 to 127 and a step: ``x = step * numbers + rest``.
 The length of the rest is kept as well. It bounds how far a product with the numbers is from one
 with the vector itself, so that a search can tell which rows it need not look at
-(:mod:`vecstore.simple.certified`). 8 bytes a row, beside one for each dimension.
+(:mod:`vecstore.simple.candidates`). 8 bytes a row, beside one for each dimension.
 """
 
 from __future__ import annotations

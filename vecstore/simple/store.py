@@ -15,7 +15,7 @@ from vecstore.embedding import BatchingStrategy, EmbedderInput
 from vecstore.errors import ConfigurationError, StoreFileError
 from vecstore.filter.evaluate import stored_matcher
 from vecstore.filter.tree import LOGICAL, MEMBERSHIPS, Expression
-from vecstore.simple.certified import narrowed
+from vecstore.simple.candidates import candidates, narrowed
 from vecstore.simple.codes import Quantize, dots_of_int8
 from vecstore.simple.columns import BLOCK, grouped, values_at
 from vecstore.simple.files import (
@@ -26,11 +26,9 @@ from vecstore.simple.files import (
     write_target,
 )
 from vecstore.simple.locks import FileOwner, remove_left_over
-from vecstore.simple.many import candidates
 from vecstore.simple.persistence import Contents, decoded, encoded, read_contents
-from vecstore.simple.scoring import best, scores
 from vecstore.simple.sidecar import remove_unnamed, sidecar_of
-from vecstore.simple.table import Rows, Snapshot, Table
+from vecstore.simple.table import Rows, Snapshot, Table, best, scores
 from vecstore.store.backend import Batch, Judge, Order, Selection, changed, id_outside
 from vecstore.store.base import VectorStore
 from vecstore.store.capabilities import Metric, StoreCapabilities
@@ -604,7 +602,8 @@ def _found(
     snapshot: Snapshot, vector: Vector, rows: Rows | None, top_k: int, include_embedding: bool
 ) -> list[Document]:
     """The best of some rows; None for every row."""
-    rows = narrowed(snapshot, vector, rows, top_k)
+    if snapshot.codes is not None:
+        rows = narrowed(snapshot, vector, rows, top_k)
     values = scores(snapshot, vector, rows)
     ids = snapshot.ids
     if rows is None:

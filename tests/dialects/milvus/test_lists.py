@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from vecstore import Document, Expression, F, Op
-from vecstore.dialects.milvus.filters import ASKED, row_filter
-from vecstore.dialects.milvus.rows import Rows
+from vecstore.dialects.milvus.rows import ASKED, Rows, row_filter
 from vecstore.dialects.milvus.store import MilvusStore
 
 Open = Callable[..., MilvusStore]

@@ -10,7 +10,7 @@ import pytest
 
 from tests.store.choices import OF_EVERY_METRIC, OTHER_METRIC, OTHER_OPENING
 from vecstore import SimpleVectorStore, VectorStore, open_store
-from vecstore.simple import certified
+from vecstore.simple import candidates
 from vecstore.testing import PersistentStoreTests, StoreSuite
 
 
@@ -47,7 +47,7 @@ class TestInt8(TestCosine):
 
     @pytest.fixture(autouse=True)
     def _looked_at_first(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(certified, "_FEW_NUMBERS", 0)
+        monkeypatch.setattr(candidates, "_FEW_NUMBERS", 0)
 
     def make_store(self, **options: Any) -> VectorStore:
         return open_store("memory:?quantize=int8", **options)

@@ -1,14 +1,20 @@
-"""Rows of a Milvus collection: which, page by page, and in how many requests."""
+"""Rows of a Milvus collection: which, page by page, and in how many requests.
+
+milvus-lite decides a filter row by row in Python, one literal after the other: a list of 10,000
+texts costs it several milliseconds a row. So it is asked a filter's cheap part alone, one that no
+document fails which the whole filter selects, and what it finds is decided here by the reference
+evaluator, which looks a value up in a set. Servers do the same in their own code and get the whole.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 from vecstore.dialects.milvus.client import Calls
 from vecstore.dialects.milvus.expression import encode_literal, keys_filter
-from vecstore.dialects.milvus.filters import RowFilter
 from vecstore.dialects.milvus.layout import (
     MAX_METADATA_BYTES,
     MIN_INTEGER,
@@ -18,14 +24,19 @@ from vecstore.dialects.milvus.layout import (
 from vecstore.document import Document, stored_document
 from vecstore.errors import BackendError
 from vecstore.filter.convert import Compiled
+from vecstore.filter.normalize import simplified
+from vecstore.filter.tree import LOGICAL, NULL_TESTS, TRUE, Expression, Op, trusted
 from vecstore.store.backend import Selection
-from vecstore.store.collection import BATCH
+from vecstore.store.collection import BATCH, decider
 from vecstore.store.drivers import in_parts
 from vecstore.store.foreign import ForeignRecords, fault_of
 from vecstore.store.limits import is_in_charset
 
 MAX_REQUEST_BYTES: Final = 48 * 2**20
 """Of one write: a server takes 64 MiB."""
+
+ASKED: Final = 48
+"""Literals that milvus-lite is asked at most: about as many cost as much as reading a row."""
 
 Fields = bool | list[str]
 """Fields by name, or all that hold a document: True for those with its vector."""
@@ -337,9 +348,94 @@ class Rows:
 
 def as_text(filter: Compiled | None) -> str:
     """The expression of a compiled filter; empty where there is none."""
-    return "" if filter is None else str(filter.query)
+    return "" if filter is None else str(filter.native)  # there is one for no rows as well
 
 
 def is_findable(id: str) -> bool:
     """Whether a server reads an id in an expression as it stands there."""
     return not MISREAD.search(id)
+
+
+# --- filters --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RowFilter(Compiled):
+    """A compiled filter, with what the store needs to read a file.
+
+    Attributes:
+        coarse: What milvus-lite is asked: an expression that finds every document the filter
+            selects, and maybe others; empty where none is worth asking.
+        is_whole: Whether that is the filter itself.
+        filter: The filter itself.
+    """
+
+    coarse: str = ""
+    is_whole: bool = True
+    filter: Expression = TRUE
+
+    @cached_property
+    def decide(self) -> Callable[[Any], bool | None]:
+        """Whether metadata matches; None where it holds what no document does."""
+        return decider(self.filter)
+
+
+def row_filter(
+    filter: Expression, to_query: Callable[[Expression], Compiled], *, presence: bool
+) -> RowFilter:
+    """Compile a filter and take it apart.
+
+    Args:
+        filter: The filter.
+        to_query: Compiles; the dialect's.
+        presence: Whether it can ask for the presence of a key.
+    """
+    compiled = to_query(filter)
+    simple = filter.kept.simple
+    if simple is None:
+        simple = simplified(filter)
+    elif simple is ...:
+        simple = filter
+    whole = isinstance(simple, bool) or _cost(simple) <= ASKED
+    coarse = compiled.native
+    if not isinstance(simple, bool) and not whole:
+        part = _cheap_part(simple, presence)
+        coarse = to_query(part).native if part is not None else ""
+    return RowFilter(
+        compiled.dialect,
+        compiled.native,
+        compiled.params,
+        compiled.matches_all,
+        compiled.matches_nothing,
+        str(coarse),
+        whole,
+        filter,
+    )
+
+
+def _cost(expression: Expression) -> int:
+    """Literals and null tests in a filter."""
+    cost, pending = 0, [expression]
+    while pending:
+        node = pending.pop()
+        if node.op in LOGICAL:
+            pending.extend(node.operands)
+        else:
+            cost += 1 if node.op in NULL_TESTS else len(node.value.items)
+    return cost
+
+
+def _cheap_part(simple: Expression, presence: bool) -> Expression | None:
+    """A filter that every document matches which matches ``simple``, with few literals."""
+    kept: list[Expression] = []
+    left = ASKED
+    for part in simple.operands if simple.op is Op.AND else (simple,):
+        cost = _cost(part)
+        if cost > left and part.op is Op.IN and presence:
+            part, cost = trusted(Op.ISNOTNULL, (part.key,)), 1
+        if cost <= left:
+            kept.append(part)
+            left -= cost
+    if len(kept) > 1:
+        return trusted(Op.AND, tuple(kept))
+    return kept[0] if kept else None

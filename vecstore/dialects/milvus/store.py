@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Unpack
 from vecstore.dialects.milvus.client import Calls
 from vecstore.dialects.milvus.dialect import Milvus
 from vecstore.dialects.milvus.expression import keys_filter
-from vecstore.dialects.milvus.filters import row_filter
 from vecstore.dialects.milvus.layout import (
     ID,
     MAX_INTEGER,
@@ -23,7 +22,7 @@ from vecstore.dialects.milvus.layout import (
     FieldLayout,
     tags_of,
 )
-from vecstore.dialects.milvus.rows import Rows, as_text, is_findable
+from vecstore.dialects.milvus.rows import Rows, as_text, is_findable, row_filter
 from vecstore.dialects.milvus.schema import (
     CollectionPlan,
     Found,
@@ -256,11 +255,7 @@ class MilvusStore(CollectionStore):
     # --- the hooks ---------------------------------------------------------------------------
 
     def _compile_filter(self, filter: Expression) -> Compiled:
-        return row_filter(
-            filter,
-            lambda part: self._dialect.compile(part, limits=None),
-            presence=self._layout.exact,
-        )
+        return row_filter(filter, self._dialect.compile_to_read, presence=self._layout.exact)
 
     def _check_documents(self, documents: Sequence[Any]) -> None:
         if self._facts is not None:

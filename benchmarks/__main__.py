@@ -42,6 +42,7 @@ CLOSER_LOOKS = {
     "adapters": "adapters",
     "splitting": "splitting",
     "syncing": "syncing",
+    "playground": "playground",
 }
 """Modules of this package, whose clients need not be there for all else."""
 

@@ -7,11 +7,13 @@ says how to run the playground on one's own machine.
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,14 @@ PLACE = "playground"
 MARK = '<div id="playground-stands-here"></div>'
 WITHOUT = "VECSTORE_SITE_WITHOUT_PYODIDE"
 """Set to anything, this variable leaves Python out."""
+
+_UNREACHED = tuple(
+    f"vecstore/{room}/"
+    for room in (
+        "adapters", "cli", "copying", "embedders", "indexing", "playground/assets", "simple",
+        "store", "testing",
+    )
+)  # fmt: skip
 
 _log = logging.getLogger("mkdocs.hooks.playground")
 _engine = "none"
@@ -86,4 +96,17 @@ def _wheel() -> bytes:
             capture_output=True,
         )
         (wheel,) = Path(folder).glob("*.whl")
-        return wheel.read_bytes()
+        return _slim(wheel)
+
+
+def _slim(wheel: Path) -> bytes:
+    """A wheel without the rooms that the playground cannot reach: the page waits for each file."""
+    made = io.BytesIO()
+    with (
+        zipfile.ZipFile(wheel) as whole,
+        zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as part,
+    ):
+        for one in whole.infolist():
+            if not one.filename.startswith(_UNREACHED) and not one.filename.endswith(".pyi"):
+                part.writestr(one, whole.read(one), zipfile.ZIP_DEFLATED, 9)
+    return made.getvalue()

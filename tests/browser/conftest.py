@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.browser.chromium import PATIENCE, NoBrowser, build, chromium, served
 from tools.npm_package import AXE, PYODIDE, NotFetched, NpmPackage, fetch
 from vecstore.playground.server import PlaygroundServer
-
-ROOT = Path(__file__).resolve().parent.parent.parent
-PATIENCE = 180
-"""Seconds: a machine that is busy otherwise takes a while to start Python in a page."""
 
 
 class Page:
@@ -101,32 +93,11 @@ class Page:
 
 @pytest.fixture(scope="session")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    from selenium.webdriver.chrome.service import Service
-
-    names = ("chromium", "chromium-browser", "google-chrome")
-    chromium = next((found for name in names if (found := shutil.which(name))), None)
-    driver = shutil.which("chromedriver")
-    if chromium is None or driver is None:
-        pytest.skip("there is no Chromium with its driver (Debian: chromium, chromium-driver)")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for argument in (
-        "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-        "--disable-background-networking", "--disable-component-update", "--disable-sync",
-        "--disable-dev-shm-usage", "--hide-scrollbars", "--lang=en",
-        # Whatever asks for another host than this one fails, and shows up as an error.
-        "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE localhost",
-        f"--user-data-dir={tmp_path_factory.mktemp('chromium')}",
-    ):  # fmt: skip
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    started = webdriver.Chrome(options=options, service=Service(driver))
-    started.set_script_timeout(PATIENCE)
     try:
-        yield Page(started)
-    finally:
-        started.quit()
+        with chromium(tmp_path_factory.mktemp("chromium")) as driver:
+            yield Page(driver)
+    except NoBrowser as reason:
+        pytest.skip(str(reason))
 
 
 Serve = Callable[[Path], str]
@@ -135,34 +106,8 @@ Serve = Callable[[Path], str]
 @pytest.fixture(scope="session")
 def serve() -> Iterator[Serve]:
     """``serve(folder)`` gives the address of a folder, served to this machine."""
-    servers: list[ThreadingHTTPServer] = []
-
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, format: str, *arguments: Any) -> None:
-            pass
-
-    def serve(folder: Path) -> str:
-        server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
-        servers.append(server)
-        threading.Thread(target=server.serve_forever, args=(0.1,), daemon=True).start()
-        return f"http://127.0.0.1:{server.server_address[1]}/"
-
-    yield serve
-    for server in servers:
-        server.shutdown()
-        server.server_close()
-
-
-def build(folder: Path, **environment: str) -> Path:
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(folder)],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "NO_MKDOCS_2_WARNING": "1", **environment},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return folder
+    with ExitStack() as stack:
+        yield lambda folder: stack.enter_context(served(folder))
 
 
 def fetched(package: NpmPackage) -> Path:

@@ -8,7 +8,8 @@ from urllib.parse import parse_qs, quote, urlsplit
 import pytest
 
 import vecstore
-from tests.browser.conftest import Page, Serve, build
+from tests.browser.chromium import build
+from tests.browser.conftest import Page, Serve
 
 pytestmark = pytest.mark.browser
 

@@ -412,6 +412,11 @@ async function restore() {
 // --- beginning ------------------------------------------------------------------------------------
 
 async function start() {
+  // Python takes the longest, so it is started before anything else is put into the page.
+  if (root.dataset.engine === "pyodide") {
+    say("Starting Python in this page…");
+    engine = new InBrowser();
+  }
   await restore();
   at("filter").addEventListener("input", changed);
   at("data").addEventListener("change", changed);
@@ -457,12 +462,7 @@ async function start() {
     say("This copy of the site was built without Python for browsers. To run the playground on your machine: vecstore playground");
     return;
   }
-  if (root.dataset.engine === "pyodide") {
-    say("Starting Python in this page…");
-    engine = new InBrowser();
-  } else {
-    engine = new Local();
-  }
+  engine ??= new Local();
   ask();
 }
 

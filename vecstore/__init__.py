@@ -11,7 +11,7 @@ Example:
 
 from vecstore.namespace import door
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __getattr__, __dir__, __all__ = door(
     __name__,

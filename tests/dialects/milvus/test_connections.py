@@ -225,15 +225,21 @@ class TestAddresses:
         assert SECRET not in "".join(traceback.format_exception(caught.value))
 
     @pytest.mark.parametrize(
-        ("module", "extra"), [("pymilvus", "milvus"), ("milvus_lite", "milvus-embedded")]
+        ("module", "place", "extra"),
+        [
+            ("pymilvus", "localhost:19530/db", "milvus"),
+            ("pymilvus", "{folder}/kb.db", "milvus-embedded"),
+            ("milvus_lite", "{folder}/kb.db", "milvus-embedded"),
+        ],
     )
-    def test_missing_packages(self, module: str, extra: str, folder: Path) -> None:
+    def test_missing_packages(self, module: str, place: str, extra: str, folder: Path) -> None:
+        address = f"milvus://{place.format(folder=folder)}?collection=docs"
         program = f"""
             import sys
             sys.modules[{module!r}] = None
             from vecstore import BackendNotInstalledError, open_store
             try:
-                open_store("milvus://{folder}/kb.db?collection=docs")
+                open_store({address!r})
             except BackendNotInstalledError as error:
                 print(error)
         """

@@ -30,6 +30,11 @@ _FINE = frozenset({4, 6, 35, 100, 101, 200, 700})
 """Codes of milvus-lite for calls that it refused before it wrote: of what is missing or invalid."""
 
 
+def _is_file(uri: str) -> bool:
+    """Whether milvus-lite answers at an address, and not a server."""
+    return uri.endswith(".db")
+
+
 class Calls:
     """A Milvus client whose failures come out as :class:`~vecstore.BackendError`.
 
@@ -58,7 +63,8 @@ class Calls:
         try:
             from pymilvus import MilvusClient
         except ImportError as error:
-            raise not_installed("the Milvus store needs pymilvus", "milvus", error) from error
+            extra = "milvus-embedded" if uri is not None and _is_file(uri) else "milvus"
+            raise not_installed("the Milvus store needs pymilvus", extra, error) from error
         if client is not None and not isinstance(client, MilvusClient):
             raise ConfigurationError(f"client is a MilvusClient, not a {type(client).__name__}")
         if (client is None) == (uri is None):
@@ -167,7 +173,7 @@ class Calls:
     def _connect(self, uri: str) -> None:
         from pymilvus import MilvusClient
 
-        if uri.endswith(".db"):
+        if _is_file(uri):
             try:
                 import milvus_lite
             except ImportError as error:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
+import platform
+import re
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -10,9 +11,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-import vecstore
 from tests.engines.milvus import running_milvus_lite
-from tools import diagrams, logo, row_sets
+from tools import badges, diagrams, logo, pictures, row_sets
 
 ROOT = Path(__file__).resolve().parent.parent
 DRAWN = sorted((ROOT / "docs" / "assets").glob("*.svg"))
@@ -23,23 +23,18 @@ def test_the_logo_is_as_it_is_drawn() -> None:
         assert (ROOT / name).read_text("utf-8") == content, "run: python -m tools.logo"
 
 
+def test_badges_say_what_the_project_says() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    shown = re.findall(r"!\[([^\]]*)\]\(docs/assets/badge-(\w+)\.svg\)", readme)
+    said = {name: ": ".join(both) for name, both in badges.facts().items()}
+    assert {name: text for text, name in shown} == said
+    for path, content in badges.files().items():
+        assert path.read_text("utf-8") == content, "run: python -m tools.badges"
+
+
 def test_diagrams_are_as_they_are_drawn() -> None:
     for path, content in diagrams.files().items():
         assert path.read_text("utf-8") == content, "run: python -m tools.diagrams"
-
-
-def test_diagrams_name_files_and_errors_that_exist() -> None:
-    steps = [step for _, way in diagrams.WAYS.values() for step in way]
-    errors = {name for name, _ in inspect.getmembers(vecstore.errors, inspect.isclass)}
-    assert {step.door for step in steps if step.door} <= errors
-    for step in steps:
-        where = step.where.replace("<engine>", "*")
-        assert not where or list((ROOT / "vecstore").glob(where)), step.where
-    page = (ROOT / "docs/how-it-works.md").read_text("utf-8")
-    for name in diagrams.WAYS:
-        for scheme in diagrams.SCHEMES:
-            place = f"assets/{name}-{scheme}.svg#only-{scheme}"
-            assert f"![{diagrams.alternative(name)}]({place})" in page
 
 
 @pytest.mark.parametrize("path", DRAWN, ids=lambda path: path.name)
@@ -83,3 +78,31 @@ def test_a_table_that_would_not_be_true_is_not_written(
     by_hand["milvus"] = {"null", "a list"}
     with pytest.raises(AssertionError, match="all different"):
         row_sets.table(by_hand, by_us)
+
+
+@pytest.mark.wide
+def test_the_picture_of_the_demo_shows_what_it_prints() -> None:
+    kept = pictures.path_of("demo").read_text("utf-8")
+    shown = pictures.texts(kept)
+    if f"of Python {platform.python_version()}," not in " ".join(shown):
+        pytest.skip("the docstrings in the picture are of another version of Python")
+    # Where a line breaks depends on how long the time beside it is.
+    now = pictures.texts(pictures.drawn("demo"))
+    words = sorted(" ".join(shown).split())
+    assert words == sorted(" ".join(now).split()), "run: python -m tools.pictures demo"
+
+
+def test_what_differs_from_one_run_of_the_demo_to_the_next_is_in_no_picture() -> None:
+    lines = [
+        "  1 3,600 docstrings of Python 3.11.7, from 550 files    \x1b[2m12.5 s\x1b[0m",
+        "    1  compress data     1,500 of 3,600 documents \u00b7 12.75 ms",
+        "    3  find the files that match a pattern",
+        "  1  1,500  6e-08   1.5   12.5  same",
+        "",
+        "They selected the same documents, with the same",
+        "scores. (31.5 s in all)",
+    ]
+    shown = pictures.PICTURES["demo"].shown(lines)
+    assert shown[0].endswith("from 550 files    \x1b[2m   · s\x1b[0m")
+    assert shown[1].endswith("documents \u00b7     · ms")
+    assert shown[2:] == ["    …", "", lines[5], "scores. (   · s in all)"]

@@ -21,6 +21,7 @@ import pytest
 
 import vecstore
 from tests.examples import check_examples
+from tools import diagrams, pictures
 from vecstore.installing import REQUIREMENTS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -690,6 +691,46 @@ def test_the_project_speaks_of_itself_alone() -> None:
 )
 def test_examples_in_documents_print_what_they_claim(document: str, tmp_path: Path) -> None:
     check_examples(document, tmp_path)
+
+
+def test_readme_and_assistants_page_name_every_extra_dialect_and_address() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    told = re.findall(r"`([\w-]+)`", readme.partition("Extras: ")[2].partition("\n\n")[0])
+    assert {*told} == {*PROJECT["project"]["optional-dependencies"]}
+    page = (ROOT / "docs/llms.txt").read_text("utf-8")
+    for name in vecstore.dialect_names():
+        assert f"| `{name}` |" in readme, name
+        assert f"stores/{name}.md" in page, name
+        address = "postgresql://" if name == "pgvector" else f"{name}://"
+        assert address in readme, address
+        assert address in page, address
+        assert name in PROJECT["project"]["keywords"], name
+    places = [*re.findall(r"\]\(([^)]+)\)", page)]
+    assert len(places) > 20
+    for place in places:
+        assert (ROOT / "docs" / place).exists(), place
+
+
+@pytest.mark.parametrize("name", ["explain", "dialects"])
+def test_the_pictures_of_the_command_show_what_it_prints(name: str) -> None:
+    """Another version of rich may draw the same lines in another way."""
+    shown = pictures.texts(pictures.path_of(name).read_text("utf-8"))
+    assert shown == pictures.texts(pictures.drawn(name)), f"run: python -m tools.pictures {name}"
+    assert len(shown) > 10
+    assert f"docs/assets/command-{name}.svg" in (ROOT / "README.md").read_text("utf-8")
+
+
+def test_diagrams_name_files_and_errors_that_exist() -> None:
+    steps = [step for _, way in diagrams.WAYS.values() for step in way]
+    for step in steps:
+        assert not step.door or issubclass(getattr(vecstore, step.door), vecstore.VecstoreError)
+        where = step.where.replace("<engine>", "*")
+        assert not where or list((ROOT / "vecstore").glob(where)), step.where
+    page = (ROOT / "docs/how-it-works.md").read_text("utf-8")
+    for name in diagrams.WAYS:
+        for scheme in diagrams.SCHEMES:
+            place = f"assets/{name}-{scheme}.svg#only-{scheme}"
+            assert f"![{diagrams.alternative(name)}]({place})" in page
 
 
 def test_every_filter_on_the_one_screen_of_the_language_can_be_read() -> None:

@@ -7,4 +7,13 @@ function reach({ target }) {
   if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
 }
 const sizes = new ResizeObserver((entries) => setTimeout(() => entries.forEach(reach)));
-for (const one of document.querySelectorAll(".md-typeset pre > code, .md-typeset__scrollwrap")) sizes.observe(one);
+const WIDE = ".md-typeset pre > code, .md-typeset__scrollwrap";
+function watch(part) {
+  if (part.matches?.(WIDE)) sizes.observe(part);
+  for (const one of part.querySelectorAll?.(WIDE) ?? []) sizes.observe(one);
+}
+watch(document);
+// The theme puts tables into something that scrolls only later.
+new MutationObserver((changes) => {
+  for (const { addedNodes } of changes) addedNodes.forEach(watch);
+}).observe(document.querySelector("article") ?? document.body, { childList: true, subtree: true });

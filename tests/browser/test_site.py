@@ -48,4 +48,6 @@ def test_diagrams_are_drawn_in_the_colours_of_the_page(page: Page, site: str, da
         ".filter((one) => one.naturalWidth && one.offsetWidth).map((one) => one.src)"
     )
     wanted = "dark" if dark else "light"
-    assert [one.rpartition("-")[2] for one in seen] == [f"{wanted}.svg#only-{wanted}"] * 2
+    assert [one.rpartition("/")[2] for one in seen] == [
+        f"way-of-a-{way}-{wanted}.svg#only-{wanted}" for way in ("compile", "search")
+    ]

@@ -28,7 +28,7 @@ from vecstore.installing import install_line
 ROOT = Path(__file__).resolve().parent.parent
 HUGE = ("sentence-transformers",)
 """They bring torch."""
-SILENT = ("otel", "fast", "int8", "testing")
+SILENT = ("otel", "fast", "int8", "redis", "testing")
 """Without them something is done in another way, or the error is Python's own."""
 EXTRAS = [
     *tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
@@ -77,6 +77,18 @@ SMOKES: dict[str, str] = {
     "milvus": _NOBODY.format(address="milvus://127.0.0.1:9/nobody?timeout=3"),
     "milvus-embedded": _STORE.format(address="milvus:docs.db?collection=docs"),
     "duckdb": _STORE.format(address="duckdb:docs.db?table=docs"),
+    "redis": """
+import redis
+from vecstore import compile_filter
+try:
+    redis.Redis(port=9).ft("docs").search(compile_filter("year == 2020", "redis").query)
+except redis.ConnectionError as error:
+    print(error)
+""",
+    "redis-embedded": """
+from vecstore.dialects.redis.embedded import EmbeddedServer
+EmbeddedServer("data").close()
+""",
     "pinecone": _NOBODY.format(address="pinecone://docs/kb?host=http://127.0.0.1:9"),
     "weaviate": _NOBODY.format(address="weaviate://127.0.0.1:9/Docs"),
     "otel": """

@@ -668,6 +668,7 @@ def test_the_project_speaks_of_itself_alone() -> None:
         "README.md",
         "docs/index.md",
         "docs/adding.md",
+        "docs/assistants.md",
         "docs/async.md",
         "docs/copying.md",
         "docs/embedders.md",

@@ -21,6 +21,22 @@ def test_a_page(page: Page, site: str, axe: str, name: str, width: int, dark: bo
     assert page.console_errors() == []
 
 
+def test_every_page_fits_a_phone_and_loads_whole(page: Page, site: str) -> None:
+    page.resize(360)
+    page.open(site)
+    pages = page.run(
+        "return [...new Set([...document.querySelectorAll('.md-nav a')]"
+        ".map((one) => one.href.split('#')[0]))]"
+    )
+    assert len(pages) > 40
+    page.console_errors()
+    for address in pages:
+        if not address.endswith("/playground/"):  # which has tests of its own, and takes a while
+            page.open(address)
+            assert page.run("return document.documentElement.scrollWidth") <= 360, address
+            assert page.console_errors() == [], address
+
+
 def test_the_start_page_shows_problem_filter_store_and_ways_on_in_one_screen(
     page: Page, site: str
 ) -> None:

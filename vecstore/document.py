@@ -7,9 +7,10 @@ import math
 import uuid
 from collections.abc import Mapping, Sequence
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NoReturn, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack, cast
 
 from vecstore.errors import DocumentError
+from vecstore.extra import decode_extra, encode_extra
 from vecstore.filter.text import key_text
 from vecstore.filter.values import UnusableValue, check_segment, check_text, to_metadata
 from vecstore.spellings import NoOptions, unknown_keyword
@@ -26,6 +27,10 @@ _SHARED = 1  # a store, which relies on it never changing
 _SHOWN = 2  # a caller, who may have changed it
 # And where it came from:
 _READ = 4  # a store, where others may have put anything that JSON can hold
+# And whether it has anything beside its metadata. Most have not, and then nothing is kept of it:
+_EXTRA = 8  # as JSON text
+_UNPACKED = 16  # as a caller got it, who may have changed it
+_WITH_EXTRA = _EXTRA | _UNPACKED
 
 _REPR_WIDTH = 60
 
@@ -46,6 +51,8 @@ class Document:
         id: Any text without NUL and lone surrogates, not empty. A random UUID when left out.
         embedding: The vector, when it is known already; kept as a read-only float32 array.
         score: How well the document answers a search: higher is better.
+        extra: Any JSON that is stored and given back beside the metadata, unseen by filters and
+            never embedded: lists of objects, nested lists. At most 100 levels and 16 MiB.
 
     Raises:
         DocumentError: Naming the document, the metadata key and the remedy.
@@ -60,12 +67,13 @@ class Document:
         'Good bye'
     """
 
-    __slots__ = ("_metadata", "_state", "embedding", "id", "score", "text")
+    __slots__ = ("_extra", "_metadata", "_state", "embedding", "id", "score", "text")
 
     text: str
     id: str
     embedding: NDArray[Any] | None
     score: float | None
+    _extra: Any
     _metadata: dict[str, Any]
     _state: int
 
@@ -76,6 +84,7 @@ class Document:
         id: str | None = None,
         embedding: ArrayLike | None = None,
         score: float | None = None,
+        extra: Any = None,
         **unknown: Unpack[NoOptions],
     ) -> None:
         if unknown:
@@ -87,6 +96,13 @@ class Document:
         _put(self, "text", checked_text(text, document_id))
         _put(self, "_metadata", {} if metadata is None else checked_metadata(metadata, document_id))
         _put(self, "_state", _OWN)
+        if extra is not None:
+            _put(
+                self,
+                "_extra",
+                encode_extra(extra, f"document {shown_id(document_id)}", document_id),
+            )
+            _put(self, "_state", _EXTRA)
         _put(self, "score", None if score is None else _checked_score(score, document_id))
         if embedding is not None:
             from vecstore.vectors import VectorFault, to_vector
@@ -105,8 +121,23 @@ class Document:
         """The metadata, as a dict that belongs to this document."""
         if self._state & _SHARED:
             _put(self, "_metadata", copy_metadata(self._metadata))
-        _put(self, "_state", self._state & _READ | _SHOWN)
+        _put(self, "_state", self._state & (_READ | _WITH_EXTRA) | _SHOWN)
         return self._metadata
+
+    @property
+    def extra(self) -> Any:
+        """What stands beside the metadata; None where nothing does.
+
+        Like the metadata it belongs to this document: changing it changes no store.
+
+        Example:
+            >>> Document("a", extra={"lines": [{"price": 3}, {"price": 4}]}).extra["lines"][1]
+            {'price': 4}
+        """
+        if self._state & _EXTRA:
+            _put(self, "_extra", decode_extra(self._extra))
+            _put(self, "_state", self._state & ~_EXTRA | _UNPACKED)
+        return self._extra if self._state & _UNPACKED else None
 
     def replace(
         self,
@@ -116,6 +147,7 @@ class Document:
         id: str | None = _KEEP,
         embedding: ArrayLike | None = _KEEP,
         score: float | None = _KEEP,
+        extra: Any = _KEEP,
     ) -> Document:
         """A copy with some parts changed; an ``id`` of None draws a new one.
 
@@ -129,6 +161,7 @@ class Document:
             self.id if id is _KEEP else id,
             self.embedding if embedding is _KEEP else embedding,
             self.score if score is _KEEP else score,
+            self.extra if extra is _KEEP else extra,
         )
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
@@ -147,6 +180,7 @@ class Document:
             and self.text == other.text
             and self._metadata == other._metadata
             and self.score == other.score
+            and self.extra == other.extra
             and _equal_embeddings(self.embedding, other.embedding)
         )
 
@@ -161,13 +195,23 @@ class Document:
             parts.append(f"embedding=<{len(self.embedding)} dimensions>")
         if self.score is not None:
             parts.append(f"score={self.score:.4g}")
+        if self._state & _WITH_EXTRA:
+            parts.append(f"extra={_shortened(stored_extra(self) or '', quoted=False)}")
         return f"Document({', '.join(parts)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._state & _READ:
-            parts = (self.id, self.text, self._metadata, self.embedding, self.score)
-            return stored_document, parts
-        return Document, (self.text, self._metadata, self.id, self.embedding, self.score)
+            extra = stored_extra(self)
+            return stored_document, (
+                self.id,
+                self.text,
+                self._metadata,
+                self.embedding,
+                self.score,
+                extra,
+            )
+        text, metadata = self.text, self._metadata
+        return Document, (text, metadata, self.id, self.embedding, self.score, self.extra)
 
     def __copy__(self) -> Document:
         return same_document(self) if self._state & _READ else self.replace()
@@ -182,6 +226,7 @@ def stored_document(
     metadata: dict[str, Any],
     embedding: NDArray[Any] | None = None,
     score: float | None = None,
+    extra: str | None = None,
     *,
     shared: bool = False,
 ) -> Document:
@@ -196,6 +241,7 @@ def stored_document(
         metadata: As it is stored: an object as JSON has them.
         embedding: A float32 array that nobody writes to any more.
         score: In a search.
+        extra: What stands beside the metadata, as JSON text; None for nothing.
         shared: Whether the store keeps ``metadata`` itself; the document then copies it before
             it shows it to anybody.
 
@@ -210,7 +256,27 @@ def stored_document(
     _put(document, "_state", _READ | _SHARED if shared else _READ)
     _put(document, "embedding", embedding)
     _put(document, "score", score)
+    if extra is not None and extra != "null":
+        _put(document, "_extra", extra)
+        _put(document, "_state", document._state | _EXTRA)
     return document
+
+
+def stored_extra(document: Document) -> str | None:
+    """What a document holds beside its metadata, as the JSON text that stores keep.
+
+    Raises:
+        DocumentError: If the caller has put something into it that is no JSON.
+
+    Example:
+        >>> stored_extra(Document("a", extra=[{"n": 1}])), stored_extra(Document("a"))
+        ('[{"n":1}]', None)
+    """
+    if document._state & _EXTRA:
+        return cast(str, document._extra)
+    if document._state & _UNPACKED and document._extra is not None:
+        return encode_extra(document._extra, f"document {shown_id(document.id)}", document.id)
+    return None
 
 
 def same_document(document: Document) -> Document:
@@ -222,6 +288,7 @@ def same_document(document: Document) -> Document:
         copy.deepcopy(document._metadata),
         embedding if embedding is None or not embedding.flags.writeable else embedding.copy(),
         document.score,
+        stored_extra(document),
     )
 
 
@@ -252,7 +319,7 @@ def checked_document(document: Document) -> Document:
     if not document._state & _READ:
         return document
     id = checked_id(document.id)
-    return Document(document.text, document._metadata, id, document.embedding)
+    return Document(document.text, document._metadata, id, document.embedding, None, document.extra)
 
 
 def settled_metadata(document: Document) -> dict[str, Any]:
@@ -263,15 +330,15 @@ def settled_metadata(document: Document) -> dict[str, Any]:
     """
     if document._state & _SHOWN:
         return checked_metadata(document._metadata, document.id)
-    _put(document, "_state", _SHARED)
+    _put(document, "_state", document._state & _WITH_EXTRA | _SHARED)
     return document._metadata
 
 
 def settled_at_once(documents: Sequence[Document]) -> list[dict[str, Any]] | None:
-    """:func:`settled_metadata` of many documents, of which none needs a look.
+    """:func:`settled_metadata` of many documents, of which none needs a look, or has an ``extra``.
 
     Returns:
-        None where one was read from a store, or its metadata has been in a caller's hands.
+        None where one has, was read from a store, or its metadata has been in a caller's hands.
     """
     states = {document._state for document in documents}
     if states == {_OWN}:

@@ -287,7 +287,7 @@ _KNOWN: Final[dict[str, tuple[str, ...]]] = {
     "distinct": ("key", "filter", "limit", "max_values", *_EVALUATION),
     "minmax": ("key", "filter", *_EVALUATION),
     "scan": ("filter", "batch_size", "text", "include_embedding", *_EVALUATION),
-    "Document": ("text", "metadata", "id", "embedding", "score"),
+    "Document": ("text", "metadata", "id", "embedding", "score", "extra"),
     "store": (
         "embedder",
         "metric",

@@ -244,7 +244,7 @@ def vectors(numbers: list[float]) -> Callable[[dict[str, Any]], Any]:
 FAULTS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "another format": (put("format", "chroma"), "format 'chroma'"),
     "no format": (drop("format"), 'no field "format"'),
-    "a later version": (put("version", 4), "later vecstore.*version 4.*install a later"),
+    "a later version": (put("version", 5), "later vecstore.*version 5.*install a later"),
     "version 0": (put("version", 0), "says no version"),
     "version as text": (put("version", "1"), "says no version"),
     "version true": (put("version", True), "says no version"),

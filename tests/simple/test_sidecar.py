@@ -309,8 +309,8 @@ def test_what_is_wrong_is_said(path: Path) -> None:
         refused("no name of a sidecar")
     path.write_text(text.replace('{"file":', '{"path":'), "utf-8")
     refused("an object in place of the name of the file with its vectors")
-    path.write_text(text.replace('"version":2', '"version":4'), "utf-8")
-    refused("reads up to 3")
+    path.write_text(text.replace('"version":2', '"version":5'), "utf-8")
+    refused("reads up to 4")
     with pytest.raises(ValueError, match="beside a path"):
         store.save(io.BytesIO(), sidecar=True)
     with pytest.raises(ConfigurationError, match=r"sidecar is of a file"):

@@ -348,7 +348,7 @@ class _Sample:
 def _same(document: Document, found: Document, target: VectorStore | None) -> bool:
     import numpy as np
 
-    if document.text != found.text:
+    if document.text != found.text or document.extra != found.extra:
         return False
     metadata = document.metadata
     if target is not None:

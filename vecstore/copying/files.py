@@ -3,8 +3,9 @@ r"""Files of documents with their vectors: JSON lines and Parquet.
 Both are written beside their name, under ``.partial``, and take their name when they are whole:
 what has a name is complete. What an interrupted copy left is read again and gone on with.
 
-A line is ``{"id": …, "text": …, "metadata": {…}, "embedding": […]}``. A Parquet file has the same
-four columns, metadata as JSON text. The embedding of a document without a vector is null.
+A line is ``{"id": …, "text": …, "metadata": {…}, "embedding": […]}``, and ``"extra": …`` where the
+document has one. A Parquet file has the same five columns, metadata and extra as JSON text. The
+embedding of a document without a vector is null.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from vecstore.document import Document
+from vecstore.document import Document, stored_extra
 from vecstore.errors import (
     BackendNotInstalledError,
     ConfigurationError,
@@ -300,6 +301,7 @@ class ParquetFile(DocumentFile):
                 ("text", arrow.string()),
                 ("metadata", arrow.string()),
                 ("embedding", arrow.list_(arrow.float32())),
+                ("extra", arrow.string()),
             ]
         )
 
@@ -309,6 +311,7 @@ class ParquetFile(DocumentFile):
             "text": [document.text for document in documents],
             "metadata": [_json(document.metadata) for document in documents],
             "embedding": [document.embedding for document in documents],
+            "extra": [stored_extra(document) for document in documents],
         }
         return self._arrow.table(columns, schema=self._schema())
 
@@ -327,15 +330,19 @@ class ParquetFile(DocumentFile):
                     + ", ".join(_FIELDS)
                 )
             number = 0
-            for batch in file.iter_batches(batch_size=batch_size, columns=list(_FIELDS)):
-                columns = batch.select(_FIELDS[:3]).to_pydict()
+            # Files of others, and of earlier versions, need have none.
+            more = ["extra"] if "extra" in file.schema_arrow.names else []
+            wanted = [*_FIELDS, *more]
+            for batch in file.iter_batches(batch_size=batch_size, columns=wanted):
+                columns = batch.select([*_FIELDS[:3], *more]).to_pydict()
                 # As numpy arrays, not as lists of Python's floats.
                 vectors = batch.column("embedding").to_numpy(zero_copy_only=False)
                 for at in range(batch.num_rows):
                     number += 1
-                    row = {name: columns[name][at] for name in _FIELDS[:3]}
-                    if isinstance(row["metadata"], str):
-                        row["metadata"] = _parsed(row["metadata"], f"{path}, row {number}")
+                    row = {name: columns[name][at] for name in (*_FIELDS[:3], *more)}
+                    for name in ("metadata", *more):
+                        if isinstance(row[name], str):
+                            row[name] = _parsed(row[name], f"{path}, row {number}")
                     row["embedding"] = vectors[at]
                     yield _document(row, f"{path}, row {number}")
 
@@ -378,6 +385,8 @@ def _line(document: Document) -> bytes:
         "metadata": document.metadata,
         "embedding": None if embedding is None else embedding.tolist(),
     }
+    if (extra := document.extra) is not None:
+        row["extra"] = extra
     return _json(row).encode("utf-8") + b"\n"
 
 
@@ -422,7 +431,7 @@ def _document(row: Any, where: str) -> Document:
     if metadata is not None and not isinstance(metadata, dict):
         raise DocumentError(f"{where}: metadata is an object: {_EXAMPLE}")
     try:
-        return Document(row["text"], metadata, row["id"], row["embedding"])
+        return Document(row["text"], metadata, row["id"], row["embedding"], extra=row.get("extra"))
     except DocumentError as error:
         raise DocumentError(
             f"{where}: {error}", document_id=error.document_id, key=error.key

@@ -231,5 +231,5 @@ def enriched(
                 f"({step.fingerprint}) changed more of document {shown_id(before.id)}"
             )
         metadata = step.taken_over(before.metadata, after.metadata)
-        answers[before.id] = Document(before.text, metadata, before.id, before.embedding)
+        answers[before.id] = before.replace(metadata=metadata)
     return [answers.get(one.id, one) for one in documents]

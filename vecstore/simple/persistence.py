@@ -15,6 +15,9 @@ this one that holds the matrix instead: ``{"file":"kb.json.<20 digits>.npy"}``
 Version 3 is that of either layout where some document has no vector: it is written with
 ``"vector":null`` behind its metadata, and its row of the matrix is zeros. The dimension is null
 where no document has a vector and nobody has said how long they are.
+
+Version 4 is that of any of these where some document has something beside its metadata: it stands
+behind that as ``"extra"``, a text of JSON, which no reader of numbers rounds.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
@@ -33,6 +36,7 @@ from numpy.typing import NDArray
 
 from vecstore.document import checked_id, checked_metadata, checked_text, shown_id
 from vecstore.errors import DocumentError, StoreFileError
+from vecstore.extra import decode_extra, encode_extra
 from vecstore.filter.values import MAX_METADATA_DEPTH, UnusableValue, check_segment
 from vecstore.simple import sidecar
 from vecstore.simple.files import Source, read_source
@@ -51,10 +55,13 @@ WITH_SIDECAR = 2
 """The version of files whose vectors are in another one."""
 WITH_VECTORLESS = 3
 """The version of files with documents that have no vector; these are read from 3 on alone."""
+WITH_EXTRA = 4
+"""The version of files with documents that have something beside their metadata."""
 
 _FIELDS = ("format", "version", "metric", "dimension", "count", "documents", "vectors")
 _DOCUMENT_FIELDS = {"id", "text", "metadata"}
 _VECTORLESS_FIELDS = {*_DOCUMENT_FIELDS, "vector"}
+_EXTRA_FIELDS = {*_VECTORLESS_FIELDS, "extra"}
 _ROWS_A_PIECE = 1_000
 _BYTES_A_PIECE = 3 * 256 * 1024
 _BLANKS = b" \t\r\n"
@@ -82,6 +89,7 @@ class Contents:
         metadata: Their metadata, normalised.
         vectors: Their vectors, one a row.
         bare: Which of them have none.
+        extras: What stands beside the metadata, as JSON text, by the place of the document.
         sidecar: The file that the vectors were in, if they had one of their own.
     """
 
@@ -92,6 +100,7 @@ class Contents:
     metadata: list[dict[str, Any]]
     vectors: Matrix
     bare: NDArray[np.bool_]
+    extras: dict[int, str] = field(default_factory=dict)
     sidecar: str | None = None
 
 
@@ -105,6 +114,10 @@ def encoded(snapshot: Snapshot, beside: str | None = None) -> Iterator[bytes]:
     version = VERSION if beside is None else WITH_SIDECAR
     if snapshot.vectorless:
         version = WITH_VECTORLESS
+    rows = snapshot.live_rows()
+    extras = snapshot.extras
+    if extras and any(row in extras for row in rows.tolist()):
+        version = WITH_EXTRA
     header = {
         "format": FORMAT,
         "version": version,
@@ -116,7 +129,6 @@ def encoded(snapshot: Snapshot, beside: str | None = None) -> Iterator[bytes]:
         ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")
     ).encode
     yield f'{encode(header)[:-1]},"documents":['.encode()
-    rows = snapshot.live_rows()
     ids, texts, metadata = snapshot.ids, snapshot.texts, snapshot.metadata
     for start in range(0, len(rows), _ROWS_A_PIECE):
         piece = rows[start : start + _ROWS_A_PIECE]
@@ -127,6 +139,10 @@ def encoded(snapshot: Snapshot, beside: str | None = None) -> Iterator[bytes]:
         if snapshot.vectorless:
             for place in np.flatnonzero(snapshot.bare[piece]).tolist():
                 documents[place]["vector"] = None
+        if version == WITH_EXTRA:
+            for place, row in enumerate(piece.tolist()):
+                if row in extras:
+                    documents[place]["extra"] = extras[row]
         yield (b",\n" if start else b"\n") + _lines(documents, encode)
     if beside is not None:
         yield sidecar.BEGIN + beside.encode() + sidecar.END
@@ -248,17 +264,17 @@ def _streamed(file: BinaryIO, folder: str, mapped: bool) -> Contents:
         raise ValueError(name)
     # The rest of what is to be said about a file is said of one without documents.
     count, version = header["count"], header["version"]
-    if version in (WITH_SIDECAR, WITH_VECTORLESS):
+    if version in (WITH_SIDECAR, WITH_VECTORLESS, WITH_EXTRA):
         header["version"] = VERSION
     elif mapped and version == VERSION:
         raise _not_mapped(name)
     empty = {**header, "count": 0, "documents": [], "vectors": ""}
     contents = _from_ours(empty, name)
-    taken = _Documents(name, vectorless=version == WITH_VECTORLESS)
+    taken = _Documents(name, version=version)
     rest = _read_documents(file, taken, _VECTORS_OF_ANY_KIND)
     rest += file.read(_PIECE) if len(rest) < len(sidecar.BEGIN) else b""
     apart = rest.startswith(sidecar.BEGIN.removeprefix(_VECTORS_OF_ANY_KIND))
-    if version != WITH_VECTORLESS and apart is not (version == WITH_SIDECAR):
+    if version not in (WITH_VECTORLESS, WITH_EXTRA) and apart is not (version == WITH_SIDECAR):
         raise ValueError(name)
     if mapped and not apart:
         raise _not_mapped(name)
@@ -291,6 +307,7 @@ def _streamed(file: BinaryIO, folder: str, mapped: bool) -> Contents:
         metadata=taken.metadata,
         vectors=vectors,
         bare=bare,
+        extras=taken.extras,
         sidecar=beside,
     )
 
@@ -406,15 +423,15 @@ def _from_ours(
     version = content.get("version")
     if type(version) is not int or version < 1:
         raise StoreFileError(f"{name} says no version: it holds {_kind(version)} there")
-    if version > WITH_VECTORLESS:
+    if version > WITH_EXTRA:
         raise StoreFileError(
             f"{name} was written by a later vecstore: it has version {version}, and this one reads "
-            f"up to {WITH_VECTORLESS}; install a later vecstore-dialects"
+            f"up to {WITH_EXTRA}; install a later vecstore-dialects"
         )
-    for field in _FIELDS:
-        if field not in content:
-            raise StoreFileError(f"{name} is not complete: the field {field!r} is missing")
-    unknown = [field for field in content if field not in _FIELDS]
+    for wanted in _FIELDS:
+        if wanted not in content:
+            raise StoreFileError(f"{name} is not complete: the field {wanted!r} is missing")
+    unknown = [given for given in content if given not in _FIELDS]
     if unknown:
         raise StoreFileError(f"{name} holds a field {unknown[0][:60]!r} that no saved store has")
     metric = content["metric"]
@@ -428,7 +445,7 @@ def _from_ours(
             f"{name} says that it holds {count!r} documents, but it holds {len(documents):,}"
         )
     dimension = content["dimension"]
-    taken = _Documents(name, vectorless=version == WITH_VECTORLESS)
+    taken = _Documents(name, version=version)
     taken.take(documents)
     has_vectors = len(taken.bare) < count
     if (dimension is not None or has_vectors) and (type(dimension) is not int or dimension < 1):
@@ -436,7 +453,7 @@ def _from_ours(
     ids = list(taken.ids)
     beside = None
     if version == WITH_SIDECAR or (
-        version == WITH_VECTORLESS and isinstance(content["vectors"], dict)
+        version >= WITH_VECTORLESS and isinstance(content["vectors"], dict)
     ):
         beside = _named_sidecar(content["vectors"], name)
         if folder is None:
@@ -468,6 +485,7 @@ def _from_ours(
         metadata=taken.metadata,
         vectors=vectors,
         bare=bare,
+        extras=taken.extras,
         sidecar=beside,
     )
 
@@ -494,9 +512,11 @@ def _named_sidecar(value: Any, name: str) -> str:
 class _Documents:
     """The documents of a file, as far as they have been read."""
 
-    def __init__(self, name: str, *, vectorless: bool = False) -> None:
+    def __init__(self, name: str, *, version: int) -> None:
         self._name = name
-        self._fields = _VECTORLESS_FIELDS if vectorless else _DOCUMENT_FIELDS
+        more = {WITH_VECTORLESS: _VECTORLESS_FIELDS, WITH_EXTRA: _EXTRA_FIELDS}
+        self._fields = more.get(version, _DOCUMENT_FIELDS)
+        self.extras: dict[int, str] = {}
         self.bare: list[int] = []
         """Where those stand that have no vector."""
         self.ids: dict[str, None] = {}
@@ -549,6 +569,8 @@ class _Documents:
             self.ids[id] = None
             self.texts.append(text)
             self.metadata.append(fields)
+            if "extra" in item:
+                self.extras[position] = _checked_extra(item["extra"], name, position)
             if "vector" in item:
                 self.bare.append(position)
 
@@ -562,7 +584,7 @@ class _Documents:
             if item.__class__ is not dict:
                 return False
             if item.keys() != _DOCUMENT_FIELDS:
-                if item.keys() != self._fields or item["vector"] is not None:
+                if item.keys() != _VECTORLESS_FIELDS & self._fields or item["vector"] is not None:
                     return False
                 bare.append(place)
             id, text, fields = item["id"], item["text"], item["metadata"]
@@ -623,6 +645,17 @@ def _checked(
         return id, checked_text(text, id), fields
     except DocumentError as error:
         raise StoreFileError(f"{name}: document {position} cannot be read: {error}") from None
+
+
+def _checked_extra(text: Any, name: str, position: int) -> str:
+    if not isinstance(text, str):
+        raise StoreFileError(
+            f"{name}: the extra of document {position} is {_kind(text)}, not JSON as text"
+        )
+    try:
+        return encode_extra(decode_extra(text), f"document {position}")
+    except DocumentError as error:
+        raise StoreFileError(f"{name}: {error}") from None
 
 
 def _vectors(text: Any, count: int, dimension: int, name: str) -> Matrix:

@@ -91,6 +91,7 @@ class SimpleVectorStore(VectorStore):
         scoped_add_atomic=True,
         tells_replaced=True,
         vectorless=True,
+        keeps_extra=True,
         filtered_count=True,
         native_ids=True,
         native_statistics=True,
@@ -289,6 +290,7 @@ class SimpleVectorStore(VectorStore):
             contents.metadata,
             vectors,
             contents.bare,
+            contents.extras,
         )
 
     def _attach(self, path: str, sidecar: bool | None) -> None:
@@ -376,7 +378,9 @@ class SimpleVectorStore(VectorStore):
             if batch.on_conflict == "replace":
                 batch.replaced.extend(known)
             if len(rows) == len(batch):
-                table.put(batch.ids, batch.texts, batch.metadata, batch.vectors)
+                table.put(
+                    batch.ids, batch.texts, batch.metadata, batch.vectors, extras=batch.extras
+                )
                 return batch.ids
             free = [batch.ids[row] for row in rows]
             if free:
@@ -385,6 +389,7 @@ class SimpleVectorStore(VectorStore):
                     [batch.texts[row] for row in rows],
                     [batch.metadata[row] for row in rows],
                     batch.vectors[rows],
+                    extras=[batch.extras[row] for row in rows] if batch.extras else (),
                 )
             return free
 
@@ -554,6 +559,7 @@ class SimpleVectorStore(VectorStore):
                     [changed(snapshot.metadata[row], set, unset) for row in rows],
                     snapshot.matrix[list(rows)],
                     snapshot.bare[list(rows)],
+                    [snapshot.extras.get(row) for row in rows] if snapshot.extras else (),
                 )
             return len(rows)
 
@@ -685,5 +691,6 @@ def _document(
         snapshot.metadata[row],
         embedding,
         score,
+        snapshot.extras.get(row) if snapshot.extras else None,
         shared=True,
     )

@@ -67,6 +67,7 @@ class Snapshot:
         ids: Id of each row.
         texts: Text of each row.
         metadata: Metadata of each row; never changed.
+        extras: What stands beside it, as JSON text, of the rows that have any.
         matrix: Vector of each row, as it was given.
             Zeros where a document has none.
         lengths: Euclidean length of each vector.
@@ -89,6 +90,7 @@ class Snapshot:
     ids: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     metadata: list[dict[str, Any]] = field(default_factory=list)
+    extras: dict[int, str] = field(default_factory=dict)
     matrix: Matrix = field(default_factory=lambda: np.empty((0, 0), np.float32))
     lengths: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, np.float32))
     bare: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
@@ -200,6 +202,7 @@ class Table:
         metadata: Sequence[dict[str, Any]],
         vectors: Matrix,
         bare: NDArray[np.bool_] | None = None,
+        extras: Sequence[str | None] = (),
     ) -> None:
         """Store documents with distinct ids; those that are stored already are replaced.
 
@@ -210,6 +213,7 @@ class Table:
             vectors: Their vectors, one a row; without columns where none has one.
             bare: Which of them have none, whose rows are zeros; None where that is told by
                 ``vectors``.
+            extras: What stands beside the metadata of each; empty where nothing does.
         """
         with self.lock:
             old = self.settled()
@@ -234,6 +238,9 @@ class Table:
             old.ids.extend(ids)
             old.texts.extend(texts)
             old.metadata.extend(metadata)
+            for row, extra in enumerate(extras, start):
+                if extra is not None:
+                    old.extras[row] = extra
             version = old.version + 1
             died[replaced] = version
             if known:
@@ -302,6 +309,7 @@ class Table:
         metadata: list[dict[str, Any]],
         vectors: Matrix,
         bare: NDArray[np.bool_] | None = None,
+        extras: dict[int, str] | None = None,
     ) -> None:
         """Put these documents in the place of all others, in one step; see :meth:`put`."""
         if bare is None:
@@ -324,6 +332,7 @@ class Table:
                 ids=ids,
                 texts=texts,
                 metadata=metadata,
+                extras={} if extras is None else extras,
                 matrix=vectors,
                 lengths=lengths,
                 bare=bare,
@@ -380,6 +389,9 @@ def _compacted(old: Snapshot) -> Snapshot:
         ids=ids,
         texts=[old.texts[row] for row in listed],
         metadata=[old.metadata[row] for row in listed],
+        extras={row: old.extras[was] for row, was in enumerate(listed) if was in old.extras}
+        if old.extras
+        else {},
         matrix=matrix,
         lengths=old.lengths[rows],
         bare=old.bare[rows],

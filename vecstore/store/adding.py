@@ -17,6 +17,7 @@ from vecstore.document import (
     settled_at_once,
     settled_metadata,
     shown_id,
+    stored_extra,
 )
 from vecstore.embedding import check_dimension
 from vecstore.errors import (
@@ -63,7 +64,7 @@ class Prepared:
     Its ``text`` is what is stored until the checks are over, and what is embedded from then on.
     """
 
-    __slots__ = ("document", "id", "metadata", "position", "text")
+    __slots__ = ("document", "extra", "id", "metadata", "position", "text")
 
     def __init__(self, position: int, document: Document, metadata: dict[str, Any]) -> None:
         self.position = position
@@ -71,6 +72,8 @@ class Prepared:
         self.id = document.id
         self.text = document.text
         self.metadata = metadata
+        self.extra = stored_extra(document)
+        """As JSON text."""
 
 
 class Adding:
@@ -235,7 +238,7 @@ class Adding:
             else:
                 prepared.append(item)
         prepared = self._passing(prepared, self._check_by_store)
-        prepared = self._check_vectorless(self._check_given(prepared))
+        prepared = self._check_vectorless(self._check_extra(self._check_given(prepared)))
         refusals.settle(total)
         return prepared
 
@@ -305,6 +308,22 @@ class Adding:
                     self._refuse(item, DocumentError(told, document_id=item.id), refused)
         if not refused:
             return prepared
+        return [item for item in prepared if item.position not in refused]
+
+    def _check_extra(self, prepared: list[Prepared]) -> list[Prepared]:
+        """Refuse what stands beside metadata where the store has no place for it."""
+        store = self._store
+        if store.capabilities.keeps_extra or all(item.extra is None for item in prepared):
+            return prepared
+        remedy = store._ask("add", store._extra_remedy)
+        refused: set[int] = set()
+        for item in prepared:
+            if item.extra is not None:
+                told = (
+                    f"document {shown_id(item.id)} has an extra, which {store.name} has no place "
+                    f"for (keeps_extra): {remedy}; or leave it out: document.replace(extra=None)"
+                )
+                self._refuse(item, DocumentError(told, document_id=item.id), refused)
         return [item for item in prepared if item.position not in refused]
 
     def _check_vectorless(self, prepared: list[Prepared]) -> list[Prepared]:
@@ -550,6 +569,7 @@ class Adding:
                 ids=[item.id for item in chosen],
                 texts=[item.document.text for item in chosen],
                 metadata=[item.metadata for item in chosen],
+                extras=[item.extra for item in chosen],
                 vectors=vectors[start : start + size],
                 on_conflict=self._call.on_conflict,
                 within=self._within,

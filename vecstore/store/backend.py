@@ -17,7 +17,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from vecstore.cancelling import check_stop
-from vecstore.document import Document, shown_id, stored_document
+from vecstore.document import Document, shown_id, stored_document, stored_extra
 from vecstore.embedding import check_dimension
 from vecstore.errors import (
     ConfigurationError,
@@ -38,6 +38,9 @@ Judge = Callable[[Mapping[str, Any]], bool]
 
 KEEPING_VECTORLESS = ("memory", "pgvector", "qdrant", "duckdb", "sqlite", "weaviate")
 """Stores of this library that declare ``vectorless``, as errors name them to users of others."""
+
+KEEPING_EXTRA = ("memory", "pgvector", "duckdb", "sqlite")
+"""Stores of this library that declare ``keeps_extra``."""
 
 IDS_AT_ONCE = 1_000
 """Ids in one call where an engine does not say how many it takes."""
@@ -62,6 +65,8 @@ class Batch:
             document that does not match it; other stores can leave it aside.
         replaced: Where a store that declares ``tells_replaced`` notes the ids of documents that
             were stored before, and are now replaced.
+        extras: For each document the JSON text of its ``extra``, or None, for a store that declares
+            ``keeps_extra``; as :func:`stored_document` takes it. Empty where none has any.
     """
 
     ids: list[str]
@@ -71,6 +76,11 @@ class Batch:
     on_conflict: OnConflict = "replace"
     within: Any = None
     replaced: list[str] = field(default_factory=list)
+    extras: Sequence[str | None] = ()
+
+    def __post_init__(self) -> None:
+        if self.extras and all(extra is None for extra in self.extras):
+            object.__setattr__(self, "extras", ())
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -206,6 +216,13 @@ class StoreHooks(ABC):
         stores that declare it only where the place of the documents allows it.
         """
         return f"the stores {listed(KEEPING_VECTORLESS, len(KEEPING_VECTORLESS))} keep such ones"
+
+    def _extra_remedy(self) -> str:
+        """What to do about documents with an ``extra`` where ``keeps_extra`` is not declared.
+
+        As :meth:`_vectorless_remedy`.
+        """
+        return f"the stores {listed(KEEPING_EXTRA, len(KEEPING_EXTRA))} keep it"
 
     def _check_documents(self, documents: Sequence[Any]) -> None:
         """Refuse documents for reasons of the backend's own, before the first write.
@@ -381,6 +398,7 @@ class StoreHooks(ABC):
                         ids=[document.id for document in part],
                         texts=[document.text for document in part],
                         metadata=[changed(document.metadata, set, unset) for document in part],
+                        extras=[stored_extra(document) for document in part],
                         vectors=np.array(vectors, dtype=np.float32),
                     )
                 )
@@ -398,7 +416,7 @@ class StoreHooks(ABC):
     def _scan_textless(
         self, filter: Any, *, batch_size: int, include_embedding: bool
     ) -> Iterable[Document]:
-        """What :meth:`_scan` yields, without texts: each is ``""``.
+        """What :meth:`_scan` yields, without texts, each of which is ``""``, and without extras.
 
         By default from :meth:`_scan_metadata`, and with vectors by reading documents whole.
         """

@@ -1186,7 +1186,7 @@ class ScopedStore(VectorStore):
     _add = _search = _search_many = _get = _scan = _delete = _clear = cast(Any, _no_hook)
     _search_selected = cast(Any, _no_hook)
     _stored_ids = _delete_filtered = _count = _update_metadata = cast(Any, _no_hook)
-    _begin_add = _finish_add = _vectorless_remedy = cast(Any, _no_hook)
+    _begin_add = _finish_add = _vectorless_remedy = _extra_remedy = cast(Any, _no_hook)
     _scan_metadata = _scan_textless = _delete_judged = _update_judged = cast(Any, _no_hook)
     _delete_ids = _clear_counted = cast(Any, _no_hook)
     _held_values = _extremes = _get_ordered = cast(Any, _no_hook)

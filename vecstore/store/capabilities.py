@@ -32,6 +32,8 @@ class StoreCapabilities:
         tells_replaced: What ``add`` returns names the documents that were replaced. Elsewhere that
             would take another call.
         vectorless: Documents can be stored without a vector: everything but searches finds them.
+        keeps_extra: ``Document.extra`` comes back as it was given. Otherwise documents with one are
+            refused.
         filtered_count: ``count(filter)`` is answered by the engine, not by reading documents.
         native_ids: A search among ``ids`` is answered by the engine. Otherwise the documents with
             these ids are read with their vectors, and compared here.
@@ -74,6 +76,7 @@ class StoreCapabilities:
     scoped_add_atomic: bool = False
     tells_replaced: bool = False
     vectorless: bool = False
+    keeps_extra: bool = False
     filtered_count: bool = False
     native_ids: bool = False
     native_statistics: bool = False

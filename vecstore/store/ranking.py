@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, TypeVar
 
-from vecstore.document import Document, stored_document, with_score
+from vecstore.document import Document, stored_document, stored_extra, with_score
 from vecstore.store.capabilities import Metric
 
 if TYPE_CHECKING:
@@ -187,7 +187,12 @@ def scored(
     return [
         [
             stored_document(
-                one.id, one.text, one.metadata, vector if include_embedding else None, score
+                one.id,
+                one.text,
+                one.metadata,
+                vector if include_embedding else None,
+                score,
+                stored_extra(one),
             )
             for (one, vector), score in zip(held, scores(matrix, probe, metric), strict=True)
         ]

@@ -18,6 +18,7 @@ from vecstore.filter.convert import Compiled
 from vecstore.filter.tree import Expression
 from vecstore.store.backend import Batch, Judge, Selection, changed, id_outside, id_parts
 from vecstore.store.base import VectorStore
+from vecstore.store.drivers import misfit
 from vecstore.store.foreign import ForeignRecords, fault_of
 from vecstore.store.ranking import filled
 
@@ -54,9 +55,12 @@ class TableNames:
     text: str = "text"
     metadata: str = "metadata"
     embedding: str = "embedding"
+    extra: str | None = "extra"
+    """None where another column has that name, and nobody named one for it."""
 
     def __post_init__(self) -> None:
         columns = [self.id, self.text, self.metadata, self.embedding]
+        columns += [] if self.extra is None else [self.extra]
         for name in (self.table, *columns, *([] if self.namespace is None else [self.namespace])):
             if not isinstance(name, str) or not name or "\0" in name:
                 raise ConfigurationError(f"a table or column has a name, not {name!r}")
@@ -71,7 +75,20 @@ class TableNames:
 
     def column(self, role: str) -> str:
         """A column in a statement, by what it is for."""
-        return _quoted(getattr(self, role))
+        return _quoted(getattr(self, role) or role)
+
+
+def extra_column_of(given: str | None, *others: str) -> str | None:
+    """What the column for ``extra`` is called: as somebody says, or so unless another one is.
+
+    Example:
+        >>> extra_column_of(None, "id", "text"), extra_column_of(None, "id", "Extra")
+        ('extra', None)
+    """
+    if given is not None:
+        return given
+    taken = [name.lower() for name in others if isinstance(name, str)]
+    return None if "extra" in taken else "extra"
 
 
 def _quoted(name: str) -> str:
@@ -83,10 +100,15 @@ class TableStore(VectorStore):
 
     _among: ClassVar[str]
     """What stands behind IN for a parameter that holds a list of ids."""
+    _extra_type: ClassVar[str]
+    """The type of a column that keeps any text."""
     _documents_only: ClassVar[str]
     """A condition on ``{id}`` and ``{metadata}`` that holds of rows that are documents."""
 
     _names: TableNames
+    _extra_given = False
+    """Whether the caller named the column for extras."""
+    _made_by_us = True
 
     # --- what an engine does in its own way -------------------------------------------------
 
@@ -122,7 +144,7 @@ class TableStore(VectorStore):
     def _nearest_rows(
         self, session: Any, vector: Vector, where: str, params: list[Any], count: int, wide: bool
     ) -> list[Row]:
-        """Id, text, metadata, vector (None unless ``wide``) and score of the nearest, in order."""
+        """What ``_columns`` names, the vector NULL unless ``wide``, and the score; in order."""
 
     @abstractmethod
     def _as_vector(self, value: Any) -> Vector | None:
@@ -167,6 +189,7 @@ class TableStore(VectorStore):
                     ids=[batch.ids[row] for row in free],
                     texts=[batch.texts[row] for row in free],
                     metadata=[metadata[row] for row in free],
+                    extras=[batch.extras[row] for row in free] if batch.extras else (),
                     vectors=batch.vectors if len(free) == len(batch) else batch.vectors[free],
                 )
                 self._insert(session, rows, replacing=bool(known))
@@ -235,7 +258,8 @@ class TableStore(VectorStore):
 
         def read(rows: Sequence[Row]) -> list[Document]:
             # Those without a vector, or without a direction, are near nothing.
-            return list(self._documents([row for row in rows if row[4] is not None], foreign))
+            near = [row for row in rows if row[-1] is not None]
+            return list(self._documents(near, foreign, scored=True))
 
         return filled(ask, read, min(top_k, MOST_ROWS), MOST_ROWS)
 
@@ -351,11 +375,45 @@ class TableStore(VectorStore):
     def _foreign(self) -> ForeignRecords:
         return ForeignRecords(self._title)
 
+    def _roles(self) -> list[str]:
+        """The columns that are written, in the order of :class:`Columns`, the vector last."""
+        extra = ["extra"] if self.capabilities.keeps_extra else []
+        return ["id", "text", "metadata", *extra, "embedding"]
+
+    def _extra_remedy(self) -> str:
+        """How to get the column; nobody takes one of others for it that is not named."""
+        column = self._names.column("extra")
+        ours = self._made_by_us and self._names.extra is not None
+        named = "" if ours else ' with extra_column="..."'
+        return (
+            f"{self._title} has no column for it; run ALTER TABLE {self._names.quoted} ADD COLUMN "
+            f"{column if ours else '...'} {self._extra_type}; and open the store again{named}"
+        )
+
+    def _finds_extra(self, held: tuple[Any, ...] | None, *, fits: bool, made_by_us: bool) -> bool:
+        """Whether the table has a column for extras, which takes any text and needs none.
+
+        Raises:
+            SchemaMismatchError: Where one is named, and there is none such.
+        """
+        self._made_by_us = made_by_us
+        if self._extra_given and not fits:
+            what = "it has no column" if held is None else f"it has as {held[0]} the column"
+            raise misfit(
+                self._title,
+                [
+                    f"{what} {self._names.extra!r}, and extra_column= names a nullable "
+                    f"{self._extra_type}"
+                ],
+            )
+        return fits and (self._extra_given or made_by_us)
+
     def _columns(self, *, text: bool = True, embedding: bool) -> str:
         """What is read of a document, in this order."""
         column = self._names.column
         read = [column("text") if text else "''", column("metadata")]
-        return ", ".join([self._id, *read, column("embedding") if embedding else "NULL"])
+        extra = [column("extra")] if text and self.capabilities.keeps_extra else []
+        return ", ".join([self._id, *read, column("embedding") if embedding else "NULL", *extra])
 
     def _select(self, columns: str, where: str, more: str = "") -> str:
         return f"SELECT {columns} FROM {self._names.quoted}{where}{more}"
@@ -442,7 +500,9 @@ class TableStore(VectorStore):
         rows = session.rows(self._select(columns, where), params)
         return tuple([id for id, held in _objects(rows).items() if judge is None or judge(held)])
 
-    def _documents(self, rows: Iterable[Row], foreign: ForeignRecords) -> Iterator[Document]:
+    def _documents(
+        self, rows: Iterable[Row], foreign: ForeignRecords, *, scored: bool = False
+    ) -> Iterator[Document]:
         for row in rows:
             metadata = decoded(row[2])
             fault = fault_of(row[0], metadata)
@@ -451,18 +511,21 @@ class TableStore(VectorStore):
                 continue
             vector = None if row[3] is None else self._as_vector(row[3])
             text = row[1] if isinstance(row[1], str) else ""
-            score = row[4] if len(row) > 4 else None
-            yield stored_document(row[0], text, metadata or {}, vector, score)
+            score = row[-1] if scored else None
+            extra = row[4] if len(row) > 4 + scored and isinstance(row[4], str) else None
+            yield stored_document(row[0], text, metadata or {}, vector, score, extra)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Columns:
-    """Rows on their way into a table: equally long columns, metadata as JSON text."""
+    """Rows on their way into a table: equally long columns, metadata and extras as JSON text."""
 
     ids: list[str]
     texts: list[str]
     metadata: list[str]
     vectors: Matrix
+    extras: Sequence[str | None] = ()
+    """Empty where no row has one, and for a table without a column for them."""
 
 
 def _objects(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:

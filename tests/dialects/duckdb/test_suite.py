@@ -44,7 +44,9 @@ class InDuckDB:
             for column in ("text", "metadata"):
                 cursor.execute(f"ALTER TABLE documents ALTER {column} DROP NOT NULL")
             row = [id, text, metadata.get(kind, '{"n": -1}'), vector]
-            cursor.execute("INSERT INTO documents VALUES (?, ?, ?, ?)", row)
+            cursor.execute(
+                "INSERT INTO documents (id, text, metadata, embedding) VALUES (?, ?, ?, ?)", row
+            )
         return True
 
 

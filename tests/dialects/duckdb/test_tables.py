@@ -152,7 +152,9 @@ def test_lists_that_are_no_list_of_one_kind_stop_no_filter(
     with DuckDBStore(connection=connection, dimension=1) as store:
         for number, value in enumerate(held):
             row = [f"{number}", json.dumps({"k": value})]
-            connection.execute("INSERT INTO documents VALUES (?, '', ?, [1])", row)
+            connection.execute(
+                "INSERT INTO documents (id, text, metadata, embedding) VALUES (?, '', ?, [1])", row
+            )
         store.add([Document("", {"k": [1, 2]}, "fine", [1])])
         for filter in (F.k == 2, F.k.in_([2, "b", False]), F.k["k"] == 2, (F.k > 1) & (F.k < 3)):
             found = {one.id for one in store.get(filter=filter)}
@@ -165,14 +167,16 @@ def test_what_the_engine_alone_takes_for_json_is_no_document(
 ) -> None:
     with DuckDBStore(connection=connection, dimension=1) as store:
         store.add([Document("", {"a": 1}, "ours", [1])])
-        connection.execute("INSERT INTO documents VALUES ('lax', '', '{\"a\": 1,}', [1])")
+        connection.execute(
+            "INSERT INTO documents (id, text, metadata, embedding) VALUES ('lax', '', '{\"a\": 1,}', [1])"
+        )
         with pytest.warns(ForeignRecordWarning, match="'lax'"):
             assert [found.id for found in store.get(filter="a == 1")] == ["ours"]
         assert store.update_metadata(filter="a == 1", set={"b": 2}) == 1
         assert store.count("b == 2") == 1
         connection.execute("DELETE FROM documents WHERE id = 'lax'")
         connection.execute(
-            """INSERT INTO documents VALUES ('twice', '', '{"a": 1, "a": 2}', [1])"""
+            """INSERT INTO documents (id, text, metadata, embedding) VALUES ('twice', '', '{"a": 1, "a": 2}', [1])"""
         )
         assert store.count("a == 1") == 2
 

@@ -48,7 +48,9 @@ class InSQLite:
         text = None if kind in ("no text", "nothing") else "damaged"
         id = "" if kind == "empty id" else "damaged"
         row = [id, text, metadata.get(kind, '{"n": -1}'), vector_of("damaged").tobytes()]
-        store.native.execute("INSERT INTO documents VALUES (?, ?, ?, ?)", row)
+        store.native.execute(
+            "INSERT INTO documents (id, text, metadata, embedding) VALUES (?, ?, ?, ?)", row
+        )
         return True
 
 

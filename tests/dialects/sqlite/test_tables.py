@@ -154,7 +154,8 @@ def test_what_is_no_json_stops_no_call_and_is_left_alone(
         store.add([Document("", {"a": 1}, "ours", [1])])
         for number, text in enumerate(['{"a": 1,}', "{'a': 1}", "text", "", '{"a": NaN}', "7"]):
             database.execute(
-                "INSERT INTO documents VALUES (?, '', ?, ?)", [f"{number}", text, floats(1)]
+                "INSERT INTO documents (id, text, metadata, embedding) VALUES (?, '', ?, ?)",
+                [f"{number}", text, floats(1)],
             )
         with pytest.warns(ForeignRecordWarning, match="no document"):
             assert [one.id for one in store.get(filter=F.a != 7)] == ["ours"]

@@ -21,7 +21,7 @@ from vecstore.store.capabilities import Metric, StoreCapabilities
 from vecstore.store.drivers import misfit
 from vecstore.store.limits import LONGEST_IN_FLOAT32, SHORTEST_IN_FLOAT32
 from vecstore.store.options import CommonOptions
-from vecstore.store.tables import BATCH, Columns, Row, TableNames, TableStore
+from vecstore.store.tables import BATCH, Columns, Row, TableNames, TableStore, extra_column_of
 from vecstore.store.url import StoreURL, flag
 
 if TYPE_CHECKING:
@@ -64,6 +64,8 @@ class DuckDBStore(TableStore):
         text_column: See ``id_column``.
         metadata_column: See ``id_column``.
         embedding_column: See ``id_column``.
+        extra_column: The column for ``Document.extra``, in a table that others made; tables of this
+            library have one, ``"extra"``.
         **common: As for every store, such as ``async_threads``.
 
     Raises:
@@ -90,6 +92,7 @@ class DuckDBStore(TableStore):
         filtered_count=True,
         native_ids=True,
         vectorless=True,
+        keeps_extra=True,
         max_text_bytes=256 * 1024 * 1024,
         max_metadata_bytes=200 * 1024 * 1024,
         max_dimension=16_000,
@@ -97,6 +100,7 @@ class DuckDBStore(TableStore):
         max_vector_length=LONGEST_IN_FLOAT32,
         max_batch=BATCH,
     )
+    _extra_type: ClassVar[str] = "VARCHAR"
     _among: ClassVar[str] = "(SELECT unnest(CAST(? AS VARCHAR[])))"
     _documents_only: ClassVar[str] = (
         "({id} IS NOT NULL AND {id} <> '' "
@@ -120,6 +124,7 @@ class DuckDBStore(TableStore):
         text_column: str = "text",
         metadata_column: str = "metadata",
         embedding_column: str = "embedding",
+        extra_column: str | None = None,
         **common: Unpack[CommonOptions],
     ) -> None:
         if path is not None and connection is not None:
@@ -133,7 +138,13 @@ class DuckDBStore(TableStore):
             text=text_column,
             metadata=metadata_column,
             embedding=embedding_column,
+            extra=extra_column_of(
+                extra_column, id_column, text_column, metadata_column, embedding_column
+            ),
         )
+        self._extra_given = extra_column is not None
+        if self._names.extra is None:
+            self.capabilities = replace(self.capabilities, keeps_extra=False)
         super().__init__(
             embedder, metric=metric or "cosine", dimension=dimension, batching=batching, **common
         )
@@ -159,7 +170,7 @@ class DuckDBStore(TableStore):
         """Open ``duckdb:///folder/file.db?table=docs``, or ``duckdb:`` in memory."""
         texts = ("table", "namespace", "metric", "id_column", "text_column", "metadata_column")
         known = {
-            **dict.fromkeys([*texts, "embedding_column"], str),
+            **dict.fromkeys([*texts, "embedding_column", "extra_column"], str),
             "create": flag,
             "read_only": flag,
             "dimension": int,
@@ -188,10 +199,11 @@ class DuckDBStore(TableStore):
 
     def _make_table(self, session: DuckDBSession, dimension: int) -> None:
         column, table = self._names.column, self._names.quoted
+        more = f", {column('extra')} VARCHAR" if self._names.extra is not None else ""
         session.cursor.execute(
             f"CREATE TABLE {table} ({column('id')} VARCHAR PRIMARY KEY, {column('text')} VARCHAR "
             f"NOT NULL, {column('metadata')} JSON NOT NULL, "
-            f"{column('embedding')} FLOAT[{dimension:d}])"
+            f"{column('embedding')} FLOAT[{dimension:d}]{more})"
         )
         session.cursor.execute(
             f"COMMENT ON TABLE {table} IS 'vecstore layout {_LAYOUT}, metric {self.metric}'"
@@ -251,6 +263,12 @@ class DuckDBStore(TableStore):
             only = {f"[{names.id.lower()}]", f"['\"{names.id.lower()}\"']"}
             if not any(str(row[0]).lower() in only for row in indexed):
                 faults.append(f"nothing keeps its ids unique ({index})")
+        extra = columns.get(names.extra.lower()) if names.extra is not None else None
+        keeps_extra = self._finds_extra(
+            extra,
+            fits=extra is not None and extra[:2] == ("VARCHAR", True),
+            made_by_us=_COMMENT.fullmatch(found[0][0] or "") is not None,
+        )
         ours = {name.lower() for name in wanted}
         for name, (_, nullable, filled) in columns.items():
             if name not in ours and not nullable and not filled:
@@ -259,7 +277,7 @@ class DuckDBStore(TableStore):
             raise misfit(self._title, faults)
         type, nullable, _ = columns[names.embedding.lower()]
         self._take(found[0][0], type)
-        self.capabilities = replace(self.capabilities, vectorless=nullable)
+        self.capabilities = replace(self.capabilities, vectorless=nullable, keeps_extra=keeps_extra)
         return True
 
     def _take(self, comment: str | None, type: str) -> None:
@@ -301,15 +319,18 @@ class DuckDBStore(TableStore):
     def _insert(self, session: DuckDBSession, rows: Columns, *, replacing: bool) -> None:
         dimension = rows.vectors.shape[1]
         column = self._names.column
-        target = ", ".join([column(role) for role in ("id", "text", "metadata", "embedding")])
+        roles = self._roles()
+        target = ", ".join([column(role) for role in roles])
         conflict = ""
         if replacing:
-            changed = [column(role) for role in ("text", "metadata", "embedding")]
+            changed = [column(role) for role in roles[1:]]
             sets = ", ".join([f"{name} = excluded.{name}" for name in changed])
             conflict = f" ON CONFLICT ({column('id')}) DO UPDATE SET {sets}"
         into = f"INSERT INTO {self._names.quoted} ({target}) "
-        texts = ", ".join(["unnest(CAST(? AS VARCHAR[]))"] * 3)
+        texts = ", ".join(["unnest(CAST(? AS VARCHAR[]))"] * (len(roles) - 1))
         params: list[Any] = [rows.ids, rows.texts, rows.metadata]
+        if "extra" in roles:
+            params.append(list(rows.extras or [None] * len(rows.ids)))
         if not dimension:
             session.cursor.execute(f"{into}SELECT {texts}, NULL{conflict}", params)
             return

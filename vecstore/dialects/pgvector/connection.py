@@ -506,7 +506,8 @@ LIBPQ_OPTIONS: Final = tuple(
 """Keywords of libpq's connection strings, handed on as they are."""
 URL_OPTIONS: Final[dict[str, Any]] = {
     **dict.fromkeys(("table", "namespace", "metric"), str),
-    **dict.fromkeys(("id_column", "text_column", "metadata_column", "embedding_column"), str),
+    **dict.fromkeys(("id_column", "text_column", "metadata_column"), str),
+    **dict.fromkeys(("embedding_column", "extra_column"), str),
     **dict.fromkeys(("dimension", "exact_below", "pool_size", "search_effort"), int),
     **dict.fromkeys(("timeout", "statement_timeout"), float),
     **dict.fromkeys(LIBPQ_OPTIONS, str),

@@ -30,10 +30,10 @@ _read_json = json.JSONDecoder().raw_decode
 def documents_of(
     rows: Iterable[tuple[Any, ...]], foreign: ForeignRecords, *, cosine: bool = False
 ) -> Iterator[Document]:
-    """The documents in rows of id, text, metadata and vector, as every statement selects them.
+    """The documents in rows of id, text, metadata, vector and extra, as every statement has them.
 
     Args:
-        rows: With the distance as fifth item where there is one.
+        rows: With the distance as sixth item where there is one.
         foreign: Takes note of rows that hold no document, and are left out.
         cosine: Whether the distance is that of directions.
     """
@@ -44,16 +44,16 @@ def documents_of(
             if fault is not None:
                 foreign.leave_out(row[0], fault)
                 continue
-        if len(row) > 4 and (row[4] is None or math.isnan(row[4])):
+        if len(row) > 5 and (row[5] is None or math.isnan(row[5])):
             continue  # no vector, or under cosine one without a direction: near nothing
         vector = None
         if row[3] is not None:
             vector = from_wire(row[3])
             vector.flags.writeable = False
         score = None
-        if len(row) > 4:
-            score = 1.0 - row[4] if cosine else -row[4]
-        yield stored_document(row[0], row[1] or "", metadata or {}, vector, score)
+        if len(row) > 5:
+            score = 1.0 - row[5] if cosine else -row[5]
+        yield stored_document(row[0], row[1] or "", metadata or {}, vector, score, row[4])
 
 
 def vector_text(vector: Vector) -> str:

@@ -73,6 +73,19 @@ class TableSpec:
     index_options: Mapping[str, int] = field(default_factory=dict)
     where: Fixed = ()
     """Columns of the table's own, each with the value that the store's rows have there."""
+    extra_column: str | None = None
+    """For what stands beside metadata, as the caller names it."""
+
+    @property
+    def extra(self) -> str | None:
+        """The same; a table of this library's own has one, unless another column has its name."""
+        own = [self.id_column, self.text_column, self.metadata_column, self.embedding_column]
+        taken = [
+            *own,
+            *[column.name for _, column in self.columns],
+            *[name for name, _ in self.where],
+        ]
+        return self.extra_column or (None if "extra" in taken else "extra")
 
     def __post_init__(self) -> None:
         if self.index is not None and self.index not in _BUILD_OPTIONS:
@@ -89,6 +102,7 @@ class TableSpec:
         own = [self.id_column, self.text_column, self.metadata_column, self.embedding_column]
         fixed = [name for name, _ in self.where]
         names = own + [column.name for _, column in self.columns] + fixed
+        names += [] if self.extra_column is None else [self.extra_column]
         if self.table in ("", None) or "" in [*own, *fixed]:
             raise ConfigurationError("table and column names are not empty")
         for name in [self.table, self.schema or "x", *names]:
@@ -145,6 +159,9 @@ class TableFacts:
     """Whether the index on vectors is still to be built; see ``filling.py``."""
     where_types: tuple[str, ...] = ()
     """The SQL types of the columns that ``where`` names."""
+    extra: str | None = None
+    """The column for what stands beside metadata; None where there is none."""
+    made_by_us: bool = True
     tells_replaced: bool = False
     """Whether rows that were replaced can be told from new ones, by what PostgreSQL's own kind of
     table keeps of each."""
@@ -187,6 +204,12 @@ def read_table(cursor: Cursor[Any], spec: TableSpec) -> TableFacts | None:
         for row in cursor.fetchall()
     }
     faults = _column_faults(spec, found)
+    ours = re.fullmatch(r"vecstore layout \d+", comment or "") is not None
+    extra = spec.extra if ours or spec.extra_column is not None else None
+    if extra is not None and (extra not in found or not _keeps_any_text(found[extra])):
+        if spec.extra_column is not None:
+            faults.append(f"it has no column {extra!r} of type text for extras that may be NULL")
+        extra = None
     cursor.execute(
         "SELECT array_agg(a.attname::text) FROM pg_index i "
         "JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey) "
@@ -216,6 +239,8 @@ def read_table(cursor: Cursor[Any], spec: TableSpec) -> TableFacts | None:
         extension_schema=extension,
         nullable=not found[spec.embedding_column][2],
         tells_replaced=bool(plain),
+        extra=extra,
+        made_by_us=ours,
         lockable=lockable,
         compiles=_compiles(cursor),
     )
@@ -252,6 +277,21 @@ def find_extension(cursor: Cursor[Any]) -> str | None:
             f"let its owner run GRANT USAGE ON SCHEMA {quoted(name)} TO {quoted(role)}"
         )
     return str(name)
+
+
+def _keeps_any_text(column: tuple[Any, ...]) -> bool:
+    type_name, _, not_null, _, generated = column
+    return type_name == "text" and not not_null and not generated
+
+
+def line_to_keep_extra(spec: TableSpec, name: str) -> str:
+    """The statement after which a table has a column for extras."""
+    from psycopg import sql
+
+    statement = sql.SQL("ALTER TABLE {} ADD COLUMN {} text").format(
+        spec.identifier(), sql.Identifier(name)
+    )
+    return statement.as_string(None)
 
 
 def line_to_allow_vectorless(spec: TableSpec) -> str:
@@ -304,6 +344,7 @@ def create_table(
             sql.Identifier(extension, "vector"),
             sql.Literal(dimension),
         ),
+        *[sql.SQL("{} text").format(sql.Identifier(name)) for name in [spec.extra] if name],
         *[sql.SQL(column_definition(cursor, spec, key, column)) for key, column in spec.columns],
     ]
     cursor.execute(

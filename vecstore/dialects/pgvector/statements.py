@@ -43,6 +43,7 @@ class Statements:
         self._metadata = _escaped(spec.metadata_column)
         self._embedding = _escaped(spec.embedding_column)
         # Everything of the extension is named with its schema, which need not be on the path.
+        self._extra = "NULL" if facts.extra is None else _escaped(facts.extra)
         self._extension = _escaped(facts.extension_schema)
         self._operator = f"OPERATOR({self._extension}.{OPERATORS[spec.metric]})"
         self._vector = f"{self._extension}.vector"
@@ -59,12 +60,14 @@ class Statements:
         self.count = f"SELECT count(*) FROM {self._table}"
         self.staging = (
             "CREATE TEMPORARY TABLE IF NOT EXISTS vecstore_staging "
-            f"(id text, body text, metadata text, embedding {self._vector}) ON COMMIT DELETE ROWS"
+            f"(id text, body text, metadata text, extra text, embedding {self._vector}) "
+            "ON COMMIT DELETE ROWS"
         )
         self.arrays = (
             "unnest(%(new_ids)s::text[], %(new_texts)s::text[], %(new_metadata)s::text[], "
+            "%(new_extras)s::text[], "
             f"%(new_vectors)s::text[]::{self._vector}[])"
-            " AS arrays(id, body, metadata, embedding)"
+            " AS arrays(id, body, metadata, extra, embedding)"
         )
         cast = "" if self._id_type == "text" else f"::{self._id_type}[]"
         self._among = f"{self._id} = ANY(%(ids)s::text[]{cast})"  # bound as ``ids``
@@ -110,9 +113,10 @@ class Statements:
         # Whoever replaces a row locks it first, and the lock stays on the new one: xmax is 0 of a
         # row that was not there. Tables of other kinds than the usual have no such column.
         told = "held.xmax <> 0" if self.facts.tells_replaced else "NULL"
+        kept = [self._extra] if self.facts.extra is not None else []
         returning = f"RETURNING held.{self._id}::text, {told}"
         if on_conflict == "replace":
-            columns = (self._text, self._metadata, self._embedding)
+            columns = (self._text, self._metadata, self._embedding, *kept)
             changes = ", ".join([f"{name} = excluded.{name}" for name in columns])
             conflict = f"DO UPDATE SET {changes}"
             # The row as it is once it is locked, not as the statement first saw it. In the
@@ -128,8 +132,9 @@ class Statements:
         else:
             conflict = f"DO NOTHING {returning}"
         # In one order, two writers of the same documents wait for each other and do not deadlock.
-        parts = [self._id, self._text, self._metadata, self._embedding, *self._own_columns]
+        parts = [self._id, self._text, self._metadata, self._embedding, *kept, *self._own_columns]
         values = [f"id::{self._id_type}", "body", "metadata::jsonb", "embedding"]
+        values += ["extra"] if kept else []
         return (
             f"INSERT INTO {self._table} AS held ({', '.join(parts)}) "
             f"SELECT {', '.join([*values, *self._own_values])} FROM {source} "
@@ -200,7 +205,7 @@ class Statements:
         held = " FOR UPDATE" if lock and self.facts.lockable else ""
         order = f" ORDER BY {self._order}" if lock else ""
         return (
-            f"SELECT {self._id}::text, NULL, {self._metadata}::text, NULL "
+            f"SELECT {self._id}::text, NULL, {self._metadata}::text, NULL, NULL "
             f"FROM {self._table}{where}{order}{held}"
         )
 
@@ -244,7 +249,8 @@ class Statements:
         """
         held = (
             f"SELECT {self._id} AS vecstore_id, {self._text} AS vecstore_text, "
-            f"{self._metadata} AS vecstore_metadata, {self._embedding} AS vecstore_embedding"
+            f"{self._metadata} AS vecstore_metadata, {self._embedding} AS vecstore_embedding, "
+            f"{self._extra} AS vecstore_extra"
         )
         step, sign = ("DESC", "<") if order.descending else ("ASC", ">")
         id = 'vecstore_id::text COLLATE "C"'
@@ -282,7 +288,8 @@ class Statements:
             embedding = f"{self._extension}.vector_send(vecstore_embedding)"
         page = f"SELECT * FROM ({source}) AS candidates{condition} ORDER BY {columns}{bound}"
         return (
-            f"SELECT vecstore_id::text, vecstore_text, vecstore_metadata::text, {embedding} "
+            f"SELECT vecstore_id::text, vecstore_text, vecstore_metadata::text, {embedding}, "
+            "vecstore_extra "
             f"FROM ({page}) AS page ORDER BY {columns}",
             params,
         )
@@ -317,6 +324,7 @@ class Statements:
         nearest = (
             f"SELECT {self._id} AS vecstore_id, {self._text} AS vecstore_text, "
             f"{self._metadata} AS vecstore_metadata, {self._embedding} AS vecstore_embedding, "
+            f"{self._extra} AS vecstore_extra, "
             f"({self._embedding} {self._operator} %(query)s::{self._vector}) + 0 "
             f"AS vecstore_distance FROM {self._table}{self._searchable(where)} "
             f"ORDER BY vecstore_distance, {self._order} LIMIT %(top_k)s"
@@ -326,7 +334,7 @@ class Statements:
             embedding = f"{self._extension}.vector_send(vecstore_embedding)"
         return (
             f"SELECT vecstore_id::text, vecstore_text, vecstore_metadata::text, {embedding}, "
-            f"vecstore_distance FROM ({nearest}) AS nearest "
+            f"vecstore_extra, vecstore_distance FROM ({nearest}) AS nearest "
             'ORDER BY vecstore_distance, vecstore_id::text COLLATE "C"'
         )
 
@@ -366,7 +374,10 @@ class Statements:
         embedding = "NULL"
         if include_embedding:
             embedding = f"{self._extension}.vector_send({self._embedding})"
-        return f"{self._id}::text, {text or self._text}, {self._metadata}::text, {embedding}"
+        extra = self._extra if text is None else "NULL"
+        return (
+            f"{self._id}::text, {text or self._text}, {self._metadata}::text, {embedding}, {extra}"
+        )
 
 
 def _behind(order: Order, same: str, sign: str) -> tuple[str, dict[str, Any]]:

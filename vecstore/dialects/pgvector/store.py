@@ -37,6 +37,7 @@ from vecstore.dialects.pgvector.schema import (
     create_table,
     create_vector_index,
     line_to_allow_vectorless,
+    line_to_keep_extra,
     read_table,
 )
 from vecstore.dialects.pgvector.shared import read_where
@@ -114,6 +115,8 @@ class PgvectorStore(VectorStore):
         text_column: See ``id_column``.
         metadata_column: See ``id_column``.
         embedding_column: See ``id_column``.
+        extra_column: The column for ``Document.extra``, a nullable ``text``, in a table that others
+            made; tables of this library have one, ``"extra"``.
         where: Columns of an existing table that several collections share, each with the value
             that this store's rows have there: ``{"collection_id": collection_id}``. The condition
             is joined to everything that reads, changes or deletes, and the values are put into
@@ -139,6 +142,7 @@ class PgvectorStore(VectorStore):
         scoped_add_atomic=True,
         tells_replaced=True,
         vectorless=True,
+        keeps_extra=True,
         filtered_count=True,
         native_ids=True,
         native_statistics=True,
@@ -178,6 +182,7 @@ class PgvectorStore(VectorStore):
         text_column: str = "text",
         metadata_column: str = "metadata",
         embedding_column: str = "embedding",
+        extra_column: str | None = None,
         where: Mapping[str, str | int | bool | UUID] | None = None,
         pool_size: int = 10,
         timeout: float = 30.0,
@@ -192,6 +197,7 @@ class PgvectorStore(VectorStore):
             text_column=text_column,
             metadata_column=metadata_column,
             embedding_column=embedding_column,
+            extra_column=extra_column,
             columns=read_columns(columns or (), read_schema(common.get("schema"))),
             metric=metric,
             index=index,
@@ -207,6 +213,8 @@ class PgvectorStore(VectorStore):
             self.capabilities = replace(self.capabilities, max_dimension=MAX_HALF_INDEXED)
             if isinstance(dimension, int):
                 self._declare_lengths(dimension)
+        if self._spec.extra is None:
+            self.capabilities = replace(self.capabilities, keeps_extra=False)
         super().__init__(embedder, metric=metric, dimension=dimension, batching=batching, **common)
         self._declared = dict(self._spec.columns)
         self._dialect = Pgvector(
@@ -385,6 +393,7 @@ class PgvectorStore(VectorStore):
             exact_topk=facts.indexed is None,
             id_charset=facts.id_charset,
             vectorless=facts.nullable,
+            keeps_extra=facts.extra is not None,
             tells_replaced=facts.tells_replaced,
         )
         self._dialect = replace(self._dialect, indexed=facts.metadata_indexed)
@@ -481,6 +490,12 @@ class PgvectorStore(VectorStore):
 
     def _vectorless_remedy(self) -> str:
         return self._remedy()
+
+    def _extra_remedy(self) -> str:
+        ours = self._spec.extra if self._facts is None or self._facts.made_by_us else None
+        line = line_to_keep_extra(self._spec, ours or "vecstore_extra")
+        named = "" if ours else ' with extra_column="vecstore_extra"'
+        return f"{self._title} has no column for it; run {line}; and open the store again{named}"
 
     def _compile_filter(self, filter: Expression) -> Compiled:
         return self._dialect.compile_to_read(filter)

@@ -68,6 +68,7 @@ class Writing:
     ) -> Iterator[tuple[str, dict[str, Any]]]:
         """Where an INSERT finds the batch, with its parameters: one place, or one part by one."""
         metadata = [encode_json(one) for one in batch.metadata]
+        extras = batch.extras or [None] * len(batch)
         if len(batch) >= _COPY_FROM and self._may_stage(cursor):
             cursor.execute(sql.staging, {})
             vectors: Sequence[bytes | None] = [None] * len(batch)
@@ -75,8 +76,8 @@ class Writing:
                 vectors = rows_to_wire(batch.vectors)
             with cursor.copy(sql.copy) as copy:
                 # The bytes of a vector are what the server receives one from, whatever their type.
-                copy.set_types(["text", "text", "text", "bytea"])
-                for row in zip(batch.ids, batch.texts, metadata, vectors, strict=True):
+                copy.set_types(["text", "text", "text", "text", "bytea"])
+                for row in zip(batch.ids, batch.texts, metadata, extras, vectors, strict=True):
                     copy.write_row(row)
             yield sql.staged, {}
             return
@@ -90,6 +91,7 @@ class Writing:
                     "new_ids": [batch.ids[row] for row in part],
                     "new_texts": [batch.texts[row] for row in part],
                     "new_metadata": [metadata[row] for row in part],
+                    "new_extras": [extras[row] for row in part],
                     "new_vectors": [
                         None if batch.vectorless else vector_text(batch.vectors[row])
                         for row in part

@@ -21,7 +21,7 @@ from vecstore.store.capabilities import Metric, StoreCapabilities
 from vecstore.store.drivers import misfit
 from vecstore.store.limits import LONGEST_IN_FLOAT32, SHORTEST_IN_FLOAT32
 from vecstore.store.options import CommonOptions
-from vecstore.store.tables import BATCH, Columns, Row, TableNames, TableStore
+from vecstore.store.tables import BATCH, Columns, Row, TableNames, TableStore, extra_column_of
 from vecstore.store.url import StoreURL, flag
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ class SQLiteStore(TableStore):
         text_column: See ``id_column``.
         metadata_column: See ``id_column``.
         embedding_column: See ``id_column``.
+        extra_column: The column for ``Document.extra``, in a table that others made; tables of this
+            library have one, ``"extra"``.
         **common: As for every store, such as ``async_threads``.
 
     Raises:
@@ -81,6 +83,7 @@ class SQLiteStore(TableStore):
         filtered_count=True,
         native_ids=True,
         vectorless=True,
+        keeps_extra=True,
         # The engine's JSON reads larger integers as floats.
         min_integer=-(2**63),
         max_integer=2**63 - 1,
@@ -91,6 +94,7 @@ class SQLiteStore(TableStore):
         max_vector_length=LONGEST_IN_FLOAT32,
         max_batch=BATCH,
     )
+    _extra_type: ClassVar[str] = "TEXT"
     _among: ClassVar[str] = "(SELECT value FROM json_each(?))"
     _documents_only: ClassVar[str] = (
         "(typeof({id}) = 'text' AND {id} <> '' AND CASE WHEN {metadata} IS NULL THEN 1 "
@@ -114,6 +118,7 @@ class SQLiteStore(TableStore):
         text_column: str = "text",
         metadata_column: str = "metadata",
         embedding_column: str = "embedding",
+        extra_column: str | None = None,
         **common: Unpack[CommonOptions],
     ) -> None:
         if read_only and path is None:
@@ -124,7 +129,13 @@ class SQLiteStore(TableStore):
             text=text_column,
             metadata=metadata_column,
             embedding=embedding_column,
+            extra=extra_column_of(
+                extra_column, id_column, text_column, metadata_column, embedding_column
+            ),
         )
+        self._extra_given = extra_column is not None
+        if self._names.extra is None:
+            self.capabilities = replace(self.capabilities, keeps_extra=False)
         if table.lower() in (_SETTINGS, "json_each") or table.lower().startswith("sqlite_"):
             raise ConfigurationError(f"a table of documents cannot be called {table!r}")
         if isinstance(patience, bool) or not isinstance(patience, int | float) or patience < 0:
@@ -156,7 +167,7 @@ class SQLiteStore(TableStore):
         """Open ``sqlite:///folder/file.db?table=docs``, or ``sqlite:`` in memory."""
         texts = ("table", "metric", "id_column", "text_column", "metadata_column")
         known = {
-            **dict.fromkeys([*texts, "embedding_column"], str),
+            **dict.fromkeys([*texts, "embedding_column", "extra_column"], str),
             "create": flag,
             "read_only": flag,
             "patience": float,
@@ -194,10 +205,11 @@ class SQLiteStore(TableStore):
 
     def _make_table(self, session: SQLiteSession, dimension: int) -> None:
         column = self._names.column
+        more = f", {column('extra')} TEXT" if self._names.extra is not None else ""
         session.cursor.execute(
             f"CREATE TABLE {self._names.quoted} ({column('id')} TEXT PRIMARY KEY NOT NULL, "
             f"{column('text')} TEXT NOT NULL, {column('metadata')} TEXT NOT NULL, "
-            f"{column('embedding')} BLOB)"
+            f"{column('embedding')} BLOB{more})"
         )
         session.cursor.execute(
             f"CREATE TABLE IF NOT EXISTS {_SETTINGS} (name TEXT PRIMARY KEY COLLATE NOCASE, "
@@ -244,6 +256,12 @@ class SQLiteStore(TableStore):
             index = quoted(f"{names.table}_ids")
             remedy = f"CREATE UNIQUE INDEX {index} ON {table} ({names.column('id')})"
             faults.append(f"nothing keeps its ids unique, byte by byte ({remedy})")
+        extra = columns.get(names.extra.lower()) if names.extra is not None else None
+        keeps_extra = self._finds_extra(
+            extra,
+            fits=extra is not None and _is_text(extra[0]) and not extra[1],
+            made_by_us=bool(self._told(session)),
+        )
         ours = {name.lower() for name in wanted}
         for name, (_, required, filled) in columns.items():
             if name not in ours and required and not filled:
@@ -252,7 +270,7 @@ class SQLiteStore(TableStore):
             raise misfit(self._title, faults, "; copy the documents into another table")
         self._take(session)
         nullable = not columns[names.embedding.lower()][1]
-        self.capabilities = replace(self.capabilities, vectorless=nullable)
+        self.capabilities = replace(self.capabilities, vectorless=nullable, keeps_extra=keeps_extra)
         return True
 
     def _keeps_ids_unique(self, session: SQLiteSession) -> bool:
@@ -268,14 +286,18 @@ class SQLiteStore(TableStore):
                 return True
         return False
 
+    def _told(self, session: SQLiteSession) -> list[Row]:
+        """What this library wrote down of a table that it made."""
+        if not session.rows("SELECT 1 FROM sqlite_master WHERE name = ?", [_SETTINGS]):
+            return []
+        return session.rows(
+            f"SELECT layout, metric, dimension FROM {_SETTINGS} WHERE name = ?",
+            [self._names.table],
+        )
+
     def _take(self, session: SQLiteSession) -> None:
         """Settle the dimension and the metric by those of the table."""
-        told: list[Row] = []
-        if session.rows("SELECT 1 FROM sqlite_master WHERE name = ?", [_SETTINGS]):
-            told = session.rows(
-                f"SELECT layout, metric, dimension FROM {_SETTINGS} WHERE name = ?",
-                [self._names.table],
-            )
+        told = self._told(session)
         if told and told[0][0] != _LAYOUT:
             raise misfit(
                 self._title,
@@ -322,18 +344,21 @@ class SQLiteStore(TableStore):
 
     def _insert(self, session: SQLiteSession, rows: Columns, *, replacing: bool) -> None:
         column = self._names.column
-        target = ", ".join([column(role) for role in ("id", "text", "metadata", "embedding")])
+        roles = self._roles()
+        target = ", ".join([column(role) for role in roles])
         conflict = ""
         if replacing:
-            changed = [column(role) for role in ("text", "metadata", "embedding")]
+            changed = [column(role) for role in roles[1:]]
             sets = ", ".join([f"{name} = excluded.{name}" for name in changed])
             conflict = f" ON CONFLICT ({column('id')}) DO UPDATE SET {sets}"
         vectors: list[bytes | None] = [None] * len(rows.ids)
         if rows.vectors.size:
             vectors = [vector.tobytes() for vector in rows.vectors.astype("<f4", copy=False)]
+        extras = [rows.extras or [None] * len(rows.ids)] if "extra" in roles else []
         session.cursor.executemany(
-            f"INSERT INTO {self._names.quoted} ({target}) VALUES (?, ?, ?, ?){conflict}",
-            zip(rows.ids, rows.texts, rows.metadata, vectors, strict=True),
+            f"INSERT INTO {self._names.quoted} ({target}) "
+            f"VALUES ({', '.join('?' * len(roles))}){conflict}",
+            zip(rows.ids, rows.texts, rows.metadata, *extras, vectors, strict=True),
         )
 
     def _rewrite(self, session: SQLiteSession, ids: list[str], metadata: list[str]) -> None:
@@ -361,7 +386,7 @@ class SQLiteStore(TableStore):
             chosen, bound = self._where(Selection(ids=part))
             columns = self._columns(embedding=wide)
             held |= {row[0]: row for row in session.rows(self._select(columns, chosen), bound)}
-        nothing = (None, "", None, None)
+        nothing = (None, "", None, None, None)[: 4 + self.capabilities.keeps_extra]
         return [(*held.get(id, nothing), -minus) for minus, id in best]
 
     def _best(

@@ -11,6 +11,7 @@ from vecstore.testing.store_suite.diverse import Diverse
 from vecstore.testing.store_suite.embedded import Embedded
 from vecstore.testing.store_suite.embedding import Embedding
 from vecstore.testing.store_suite.evaluating import Evaluating
+from vecstore.testing.store_suite.extra import Extra
 from vecstore.testing.store_suite.filtering import Filtering
 from vecstore.testing.store_suite.foreign import Foreign
 from vecstore.testing.store_suite.ids import Ids
@@ -65,6 +66,7 @@ class StoreSuite(
     Embedding,
     Embedded,
     Vectorless,
+    Extra,
     Lifecycle,
     Closing,
     Processes,

@@ -43,6 +43,7 @@ CLOSER_LOOKS = {
     "splitting": "splitting",
     "syncing": "syncing",
     "playground": "playground",
+    "ids": "ids",
 }
 """Modules of this package, whose clients need not be there for all else."""
 

@@ -389,7 +389,8 @@ DIVERSE = VectorStoreQuery([1.0, 1.0], similarity_top_k=3, mode="mmr")
                 ({"top_k": 1}, "top_k .*similarity_top_k"),
                 ({"filter": "weight > 2"}, "filter .*filters="),
                 ({"include_embedding": True}, "include_embedding .*output_fields"),
-                ({"mmr_threshold": 0.5}, "mmr_threshold"),
+                ({"mmr_threshold": 0.5}, 'mmr_threshold is of .* mode="mmr"'),
+                ({"mmr_prefetch_k": 9}, 'mmr_prefetch_k is of .* mode="mmr"'),
             ]
         ),
         *(

@@ -236,6 +236,9 @@ class _Asked:
         for name, theirs in (_OF_QUERY | _OF_MMR if diverse else _OF_QUERY).items():
             if name in options:
                 raise TypeError(f"{name} of the search is said by the query: write {theirs}")
+        for name in () if diverse else ("mmr_threshold", "mmr_prefetch_factor", "mmr_prefetch_k"):
+            if name in options:
+                raise TypeError(f'{name} is of diverse queries: VectorStoreQuery(..., mode="mmr")')
         self.shown = "embedding" in (query.output_fields or ())
         self.options: dict[str, Any] = {
             **options,

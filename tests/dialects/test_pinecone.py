@@ -306,3 +306,39 @@ def test_list_elements_are_matched_whole() -> None:
     assert rules.query(EXACT.compile(F.roles == "it").query) == {"both"}
     assert rules.query(EXACT.compile(F.roles != "it").query) == {"other"}
     assert rules.query(EXACT.compile(F.ids.in_([2, 3])).query) == {"both"}
+
+
+# --- texts in order ---------------------------------------------------------------------------
+
+
+def test_texts_of_declared_keys_are_ordered() -> None:
+    dialect = Pinecone(layout="exact", texts=["created", "author.name"])
+    assert dialect.texts == {("created",), ("author", "name")}
+    rules = PineconeRules()
+    rows: dict[str, dict[str, Any]] = {
+        "january": {"created": "2024-01-31"},
+        "february": {"created": "2024-02"},
+        "long": {"created": "2024-02" + "x" * 100},
+        "empty": {"created": ""},
+        "number": {"created": 2024},
+        "list": {"created": ["2024-02"]},
+        "none": {},
+    }
+    for name, metadata in rows.items():
+        rules.upsert(name, filter_fields(metadata, dialect.texts))  # type: ignore[arg-type]
+    for literal in ("", "2", "2024-01-31", "2024-02", "2024-02x", "é" * 14):
+        for filter in (
+            F.created > literal,
+            F.created >= literal,
+            F.created < literal,
+            F.created <= literal,
+            ~(F.created < literal),
+        ):
+            expected = {name for name, metadata in rows.items() if filter.matches(metadata)}
+            assert rules.query(dialect.compile(filter).query) == expected, filter
+    with pytest.raises(UnsupportedFilterError, match="first 29 bytes, not by 30"):
+        dialect.compile(F.created > "x" * 30)
+    with pytest.raises(UnsupportedFilterError, match="not texts"):
+        dialect.compile(F.other > "x")
+    with pytest.raises(ConfigurationError, match="no list of keys"):
+        Pinecone(layout="exact", texts="created")

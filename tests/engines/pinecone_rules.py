@@ -208,8 +208,9 @@ class PineconeRules:
             # Orderings compare numbers ("Metadata filter expressions"); anything else never matches.
             return lambda record: _kind(record.get(key)) == "number" and holds(record[key], bound)
         wanted = _values(literal if operator in ("$in", "$nin") else [literal])
+        texts = {value for kind, value in wanted if kind == "string"}
         if operator in ("$eq", "$in"):
-            return lambda record: not wanted.isdisjoint(_values(record.get(key)))
+            return lambda record: _meets(record.get(key), wanted, texts)
         kinds = {kind for kind, _ in wanted}
         return lambda record: self._differs(key, wanted, kinds, record)
 
@@ -230,7 +231,8 @@ class PineconeRules:
             held = "string" if isinstance(value, list) else _kind(value)
             if held not in kinds:
                 return False
-        return wanted.isdisjoint(_values(value))
+        texts = {value for kind, value in wanted if kind == "string"}
+        return not _meets(value, wanted, texts)
 
 
 def _fields(clause: Mapping[str, Any]) -> set[str]:
@@ -242,6 +244,13 @@ def _fields(clause: Mapping[str, Any]) -> set[str]:
         else:
             found.add(key)
     return found
+
+
+def _meets(value: Any, wanted: set[tuple[str, Any]], texts: set[str]) -> bool:
+    """Whether one of the values is wanted; a list holds texts alone, and may be long."""
+    if isinstance(value, list):
+        return not texts.isdisjoint(value)
+    return not wanted.isdisjoint(_values(value))
 
 
 def _values(value: Any) -> set[tuple[str, Any]]:

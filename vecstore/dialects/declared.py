@@ -8,14 +8,15 @@ confuses kinds has nothing to confuse. Keys that are declared as ``any`` are as 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, Protocol
 
 from vecstore.errors import ConfigurationError
 from vecstore.filter.checking import FilterCheck
+from vecstore.filter.keys import read_key
 from vecstore.filter.normalize import fold_empty_list
 from vecstore.filter.tree import NULL_TESTS, ORDERINGS, Expression, Op, Value, trusted
-from vecstore.filter.values import Kind, Scalar, kind_of, shown
+from vecstore.filter.values import Kind, Scalar, UnusableValue, kind_of, shown
 
 Path = tuple[str, ...]
 
@@ -94,6 +95,32 @@ def ordered_keys(schema: Declaration | None, kind: Kind) -> frozenset[Path]:
     return frozenset(
         [path for path, one in keys.items() if one.filter_kind in (kind, None) and not one.many]
     )
+
+
+def laid_out_keys(name: str, given: Any, schema: Declaration | None, kind: Kind) -> frozenset[Path]:
+    """The keys whose values were laid out to be ordered: those given, or else the declared ones.
+
+    Args:
+        name: What the option is called.
+        given: Keys as in a filter, or paths; None for those that the schema declares.
+        schema: The schema.
+        kind: The kind of the values.
+
+    Raises:
+        ConfigurationError: For what is no list of keys.
+
+    Example:
+        >>> sorted(laid_out_keys("texts", ["created", "author.name"], None, Kind.STRING))
+        [('author', 'name'), ('created',)]
+    """
+    if given is None:
+        return ordered_keys(schema, kind)
+    try:
+        if isinstance(given, str | bytes) or not isinstance(given, Collection):
+            raise UnusableValue("it is no list of keys", f'write {name}=["key"]')
+        return frozenset([read_key(key) for key in given])
+    except UnusableValue as error:
+        raise ConfigurationError(f"{name} is not {shown(given, 40)}: {error}") from None
 
 
 def decided(declared: DeclaredKey | None, atom: Expression) -> bool | None:

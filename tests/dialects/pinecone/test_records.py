@@ -28,7 +28,7 @@ from vecstore.dialects.pinecone.records import (
     check_size,
     record_id,
 )
-from vecstore.dialects.pinecone.writing import Row, _requests
+from vecstore.dialects.pinecone.writing import Row, Writer, _requests
 
 
 def sizes(server: PineconeServer, path: str) -> list[int]:
@@ -376,3 +376,62 @@ def test_several_searches_at_once(open_pinecone: Open, server: PineconeServer) -
     assert [document.id for document in found[0]] == ["0", "1"]
     found = store.search_many(vectors=queries[:3], top_k=200, filter="n >= 5")
     assert [len(documents) for documents in found] == [45] * 3
+
+
+class TestTextsInOrder:
+    def test_records_of_stores_without_the_schema_are_found(self, open_pinecone: Open) -> None:
+        schema = Schema({"day": str}, others="allow")
+        values = ["2024-01-01", "2024-05-01", "2024-09-01", 7, ["2024-09-01"], None]
+        before = open_pinecone()
+        before.add([one(f"old {n}", {"day": value}) for n, value in enumerate(values)])
+        store = open_pinecone(schema=schema)
+        store.add([one(f"new {n}", {"day": value}) for n, value in enumerate(values[:3])])
+        later = {"old 1", "old 2", "new 1", "new 2"}
+        for filter in (F.day > "2024-02", ~(F.day <= "2024-02")):
+            assert store.count(filter) == 4
+            assert {found.id for found in store.scan(filter=filter)} == later
+            for most in (4, 9):
+                found = store.search(vector=[1, 2], top_k=most, filter=filter)
+                assert {one.id for one in found} == later
+            assert len(store.search(vector=[1, 2], top_k=2, filter=filter)) == 2
+        assert store.count((F.day > "2024-02") & (F.day < "2024-06")) == 2
+        assert store.delete(filter=F.day < "2024-02") == 2
+        assert {found.id for found in store.scan(filter=F.day.is_not_null())} == {
+            *later,
+            "old 3",
+            "old 4",
+        }
+        store.update_metadata(["new 1"], set={"day": "2023"})
+        assert store.count(F.day > "2024-02") == 3
+        with pytest.raises(UnsupportedFilterError, match="not texts"):
+            before.count(F.day > "2024-02")
+
+    def test_what_was_changed_meanwhile_is_not_deleted(
+        self, open_pinecone: Open, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        before = open_pinecone()
+        before.add([one("a", {"day": "2024"}), one("b", {"day": "2024"})])
+        store = open_pinecone(schema=Schema({"day": str}))
+        delete = Writer.delete
+
+        def late(*args: Any) -> int:
+            before.add([one("a", {"day": "2025"})])
+            return delete(*args)
+
+        monkeypatch.setattr(Writer, "delete", late)
+        store.delete(filter=F.day < "2025")
+        assert [found.id for found in before.scan()] == ["a"]
+
+    def test_too_many_without_the_order_are_an_error(
+        self, open_pinecone: Open, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("vecstore.dialects.pinecone.store.MAX_TOP_K", 8)
+        before = open_pinecone()
+        before.add([one(f"{n}", {"day": "2023"}) for n in range(8)])
+        before.add([Document("", {"day": "2024"}, "far", [-1.0, -2.0])])
+        store = open_pinecone(schema=Schema({"day": str}))
+        with pytest.raises(UnsupportedFilterError, match="under another schema"):
+            store.search(vector=[1, 2], top_k=1, filter=F.day > "2023")
+        store.add(list(store.scan(include_embedding=True)))
+        [found] = store.search(vector=[1, 2], top_k=1, filter=F.day > "2023")
+        assert found.id == "far"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from typing import Any, ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal
 
 from vecstore.dialects.base import Dialect, check_choice
 from vecstore.dialects.chroma.conditions import (
@@ -33,8 +33,8 @@ from vecstore.dialects.declared import (
     as_membership,
     decided,
     declared_keys,
+    laid_out_keys,
     literals_held,
-    ordered_keys,
 )
 from vecstore.dialects.floats import DIGITS, REMEDY, keeps_float
 from vecstore.dialects.orders import sortable_integer, text_integers, trie_query
@@ -49,9 +49,8 @@ from vecstore.filter.convert import (
     KeyRule,
     Refusal,
 )
-from vecstore.filter.keys import read_key
 from vecstore.filter.tree import MEMBERSHIPS, ORDERINGS, Expression, Op
-from vecstore.filter.values import Kind, Scalar, UnusableValue, shown
+from vecstore.filter.values import Kind, Scalar
 from vecstore.frozen import field, frozen
 
 Layout = Literal["exact", "plain"]
@@ -116,8 +115,7 @@ class Chroma(Dialect[Condition]):
             )
         object.__setattr__(self, "_declared", declared_keys(self.schema))
         for name, kind in (("texts", Kind.STRING), ("numbers", Kind.NUMBER)):
-            given = getattr(self, name)
-            keys = ordered_keys(self.schema, kind) if given is None else _paths(name, given)
+            keys = laid_out_keys(name, getattr(self, name), self.schema, kind)
             object.__setattr__(self, name, keys)
 
     @property
@@ -246,15 +244,6 @@ class Chroma(Dialect[Condition]):
             "split the filter over several calls, shorten its lists, or search with "
             'residual="evaluate"',
         )
-
-
-def _paths(name: str, given: Any) -> frozenset[Path]:
-    try:
-        if isinstance(given, str | bytes) or not isinstance(given, Collection):
-            raise UnusableValue("it is no list of keys", f'write {name}=["key"]')
-        return frozenset([read_key(key) for key in given])
-    except UnusableValue as error:
-        raise ConfigurationError(f"{name} is not {shown(given, 40)}: {error}") from None
 
 
 _NO_TEXT_ORDER: Final = Refusal(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, ClassVar, Final, Literal
 
@@ -14,9 +15,11 @@ from vecstore.dialects.declared import (
     as_membership,
     decided,
     declared_keys,
+    laid_out_keys,
     literals_held,
 )
-from vecstore.dialects.pinecone.layout import TOKENS, number_field
+from vecstore.dialects.orders import trie_query
+from vecstore.dialects.pinecone.layout import ORDERED_BYTES, TOKENS, number_field
 from vecstore.dialects.tokens import DOCUMENT_TOKEN, presence_token, value_token
 from vecstore.filter.convert import (
     ALL_LITERALS,
@@ -57,10 +60,13 @@ class Pinecone(Dialect[Clause]):
             ``"exact"`` filters what :func:`~vecstore.dialects.pinecone.layout.filter_fields` lays
             out: nested keys, lists of numbers and of booleans work there too.
         schema: What the keys hold, a :class:`~vecstore.Schema`: texts of which all are known can
-            then be ordered. Whoever only compiles vouches for the data.
+            then be ordered, and in the exact layout those of every declared key. Whoever only
+            compiles vouches for the data.
+        texts: In the exact layout, the keys whose texts were laid out to be ordered; by default
+            those that the schema declares. Keys are read as in a filter: ``["author.name"]``.
 
     Raises:
-        ConfigurationError: For an unknown layout.
+        ConfigurationError: For an unknown layout, and for keys that are none.
 
     Example:
         >>> from vecstore import F
@@ -76,15 +82,18 @@ class Pinecone(Dialect[Clause]):
 
     layout: Layout = "plain"
     schema: Declaration | None = None
+    texts: Collection[str | Path] | None = None
     _declared: dict[Path, DeclaredKey] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_choice("layout", self.layout, _CAPABILITIES)
         object.__setattr__(self, "_declared", declared_keys(self.schema))
+        texts = laid_out_keys("texts", self.texts, self.schema, Kind.STRING)
+        object.__setattr__(self, "texts", texts)
 
     @property
     def capabilities(self) -> Capabilities:
-        """No ordering of strings; in the plain layout no nested keys and no large numbers."""
+        """Most orderings of texts are refused; in the plain layout nested keys, large numbers."""
         return _CAPABILITIES[self.layout]
 
     @property
@@ -96,9 +105,20 @@ class Pinecone(Dialect[Clause]):
         return decided(self._declared.get(atom.key.path), atom)
 
     def kinds(self, atom: Expression) -> frozenset[Kind] | None:
-        if atom.op in ORDERINGS and self._known(atom) is not None:
+        if atom.op in ORDERINGS and (self._known(atom) is not None or self._is_laid_out(atom)):
             return ALL_LITERALS[atom.op]
         return self.capabilities.literals.get(atom.op)
+
+    def check(self, atom: Expression) -> None:
+        literal = atom.value.items[0] if atom.op in ORDERINGS else None
+        if isinstance(literal, str) and self._known(atom) is None:
+            size = len(literal.encode())
+            if size >= ORDERED_BYTES:
+                raise self.refuse(
+                    atom,
+                    f"it orders texts by their first {ORDERED_BYTES - 1} bytes, not by {size:,}",
+                    "order by a shorter text, such as the beginning of this one",
+                )
 
     def all_of(self, parts: list[Clause]) -> Clause:
         return _joined("$and", parts)
@@ -110,14 +130,22 @@ class Pinecone(Dialect[Clause]):
         path, operator, literal = atom.key.path, _OPERATORS[atom.op], atom.value.items[0]
         if atom.op in ORDERINGS and isinstance(literal, str):
             known = self._known(atom)
-            assert known is not None
-            return self.member(as_membership(known, atom))
+            return (
+                self.text_order(atom) if known is None else self.member(as_membership(known, atom))
+            )
         if self.layout == "exact":
             if atom.op in ORDERINGS:
                 return {number_field(path): {operator: literal}}
             return {TOKENS: {operator: value_token(path, literal)}}
         clause = {path[0]: {operator: literal}}
         return self._or_absent(atom, [clause]) if atom.op is Op.NE else clause
+
+    def text_order(self, atom: Expression) -> Clause:
+        """An ordering of the texts of a key that were laid out for it."""
+        wanted = trie_query(atom.key.path, atom.op, atom.value.items[0])
+        # Nothing comes before the empty text.
+        clause: Clause = {TOKENS: {"$in": wanted}} if wanted else self.nothing().native
+        return clause
 
     def member(self, atom: Expression) -> Clause:
         path, operator = atom.key.path, _OPERATORS[atom.op]
@@ -155,6 +183,9 @@ class Pinecone(Dialect[Clause]):
             return None
         return declared if most is None or len(declared.choices) <= most else None
 
+    def _is_laid_out(self, atom: Expression) -> bool:
+        return self.layout == "exact" and atom.key.path in self.texts  # type: ignore[operator]
+
     def _or_absent(self, atom: Expression, clauses: list[Clause]) -> Clause:
         """All of the clauses, or no such field.
 
@@ -173,8 +204,10 @@ def _joined(operator: str, parts: list[Clause]) -> Clause:
 
 _NO_TEXT_ORDER: Final = Refusal(
     "it orders numbers only, not texts",
-    "store a number and order by it: seconds since 1970 for a date or time; a few texts that are "
-    "known can be ordered where they are declared: schema=Schema({'key': ['large', 'small']})",
+    "store a number and order by it: seconds since 1970 for a date or time; in namespaces that "
+    'vecstore lays out, texts of declared keys can be ordered: Pinecone(layout="exact", '
+    "schema=Schema({'key': datetime})); elsewhere those of which all are known, Schema({'key': "
+    "['large', 'small']})",
 )
 _EXACT: Final = Capabilities(
     literals={**ALL_LITERALS, **dict.fromkeys(ORDERINGS, frozenset({Kind.NUMBER}))},

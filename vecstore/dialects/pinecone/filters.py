@@ -10,8 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from vecstore.dialects.pinecone.dialect import Clause, Pinecone
+from vecstore.dialects.pinecone.layout import TOKENS
+from vecstore.dialects.tokens import kind_token, presence_token
 from vecstore.filter.convert import Compiled
-from vecstore.filter.tree import Expression
+from vecstore.filter.tree import ORDERINGS, Expression
+from vecstore.filter.values import Kind
 from vecstore.store.collection import decider
 
 
@@ -21,9 +25,28 @@ class RecordFilter(Compiled):
 
     Attributes:
         decide: Whether metadata matches; None where it holds what no document does.
+        widened: Whether it also selects records whose texts were not laid out to be ordered.
     """
 
     decide: Callable[[Any], bool | None] = lambda metadata: None
+    widened: bool = False
+
+
+class RecordPinecone(Pinecone):
+    """The dialect for a namespace that stores with other schemas write to, and did before.
+
+    What they wrote has no tokens to order texts by, which a record says of itself. So an ordering
+    selects such records too, and the store looks at them.
+    """
+
+    def text_order(self, atom: Expression) -> Clause:
+        """An ordering that selects records, too, that cannot answer it."""
+        path = atom.key.path
+        unordered: list[Clause] = [
+            {TOKENS: {"$eq": presence_token(path)}},
+            {TOKENS: {"$ne": kind_token(path, Kind.STRING)}},
+        ]
+        return {"$or": [super().text_order(atom), {"$and": unordered}]}
 
 
 def record_filter(filter: Expression, to_query: Callable[[Expression], Compiled]) -> RecordFilter:
@@ -48,6 +71,7 @@ def record_filter(filter: Expression, to_query: Callable[[Expression], Compiled]
         compiled.matches_all,
         compiled.matches_nothing,
         decider(filter),
+        any(atom.op in ORDERINGS and atom.value.kind is Kind.STRING for atom in filter.walk()),
     )
 
 

@@ -21,6 +21,7 @@ from vecstore.dialects.pinecone.client import Calls
 from vecstore.dialects.pinecone.filters import RecordFilter
 from vecstore.dialects.pinecone.layout import filter_fields
 from vecstore.dialects.pinecone.retries import Deadline
+from vecstore.dialects.tokens import Path
 from vecstore.document import Document, shown_id, stored_document
 from vecstore.errors import BackendError, DocumentError
 from vecstore.store.drivers import in_parts
@@ -48,6 +49,8 @@ _PAGE = 100
 _FETCHED = 100
 _URL_BYTES = 6_000
 _MOST_EXPANDED = 14
+_MOST_ORDERED = 4_000
+"""Bytes of the tokens that order one text."""
 
 
 def record_id(document_id: str) -> str:
@@ -65,9 +68,18 @@ def record_id(document_id: str) -> str:
 
 
 def record_metadata(
-    document_id: str, text: str, metadata: Mapping[str, Any]
+    document_id: str,
+    text: str,
+    metadata: Mapping[str, Any],
+    ordered: frozenset[Path] = frozenset(),
 ) -> dict[str, str | float | bool | list[str]]:
     """A document as the metadata of a record, but for its version.
+
+    Args:
+        document_id: Its id.
+        text: Its text.
+        metadata: Its metadata.
+        ordered: The keys whose texts can be ordered.
 
     Example:
         >>> record_metadata("a", "Hello", {"n": 1})["__vecstore_metadata"]
@@ -77,11 +89,16 @@ def record_metadata(
         ID: document_id,
         TEXT: text,
         METADATA: _json(metadata),
-        **filter_fields(metadata),
+        **filter_fields(metadata, ordered),
     }
 
 
-def check_size(document_id: str, text: str, metadata: Mapping[str, Any]) -> None:
+def check_size(
+    document_id: str,
+    text: str,
+    metadata: Mapping[str, Any],
+    ordered: frozenset[Path] = frozenset(),
+) -> None:
     """Refuse a document whose record would be larger than Pinecone takes.
 
     Raises:
@@ -89,11 +106,11 @@ def check_size(document_id: str, text: str, metadata: Mapping[str, Any]) -> None
     """
     flat = not any(isinstance(value, list | dict) for value in metadata.values())
     told = _size(metadata)
-    if flat and 6 * (len(document_id) + len(text)) + _MOST_EXPANDED * told + 500 < (
-        MOST_METADATA_BYTES
-    ):
+    most = 6 * (len(document_id) + len(text)) + _MOST_EXPANDED * told + 500
+    if flat and most + _MOST_ORDERED * len(ordered) < MOST_METADATA_BYTES:
         return
-    size = _size({**record_metadata(document_id, text, metadata), VERSION: "0" * 16, ZEROS: True})
+    fields = record_metadata(document_id, text, metadata, ordered)
+    size = _size({**fields, VERSION: "0" * 16, ZEROS: True})
     if size > MOST_METADATA_BYTES:
         length = len(text.encode())
         raise DocumentError(

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Unpack
 
+from vecstore.dialects.declared import ordered_keys
 from vecstore.dialects.pinecone.client import Calls, check_addressee
-from vecstore.dialects.pinecone.dialect import Pinecone
-from vecstore.dialects.pinecone.filters import RecordFilter, record_filter
+from vecstore.dialects.pinecone.filters import RecordFilter, RecordPinecone, record_filter
 from vecstore.dialects.pinecone.index import IndexPlan
 from vecstore.dialects.pinecone.records import (
     MOST_METADATA_BYTES,
@@ -22,9 +22,10 @@ from vecstore.dialects.pinecone.retries import Deadline
 from vecstore.dialects.pinecone.writing import Row, Writer
 from vecstore.document import Document
 from vecstore.embedding import BatchingStrategy, EmbedderInput
-from vecstore.errors import ConfigurationError
+from vecstore.errors import ConfigurationError, UnsupportedFilterError
 from vecstore.filter.convert import Compiled
 from vecstore.filter.tree import Expression
+from vecstore.filter.values import Kind
 from vecstore.store.backend import Batch, Place, Selection, changed
 from vecstore.store.capabilities import Metric, StoreCapabilities
 from vecstore.store.collection import CollectionStore
@@ -142,7 +143,8 @@ class PineconeStore(CollectionStore):
             numbers={"retries": (retries, 0, 100), "parallel": (parallel, 1, _MOST_PARALLEL)},
         )
         super().__init__(embedder, metric=metric, dimension=dimension, batching=batching, **common)
-        self._dialect = Pinecone(layout="exact", schema=self.schema)
+        ordered = ordered_keys(self.schema, Kind.STRING)
+        self._dialect = RecordPinecone(layout="exact", schema=self.schema, texts=ordered)
         self._collection = name or index_host or str(getattr(given, "host", ""))
         self._namespace = namespace
         self._create = create
@@ -158,7 +160,9 @@ class PineconeStore(CollectionStore):
             parallel=parallel,
         )
         self._records = Records(call=self._call, namespace=namespace)
-        self._writer = Writer(call=self._call, records=self._records, wait=wait_until_visible)
+        self._writer = Writer(
+            call=self._call, records=self._records, wait=wait_until_visible, ordered=ordered
+        )
         self._open_collection()
         self._title = f"the namespace {namespace!r} of the index {self._collection!r}"
 
@@ -213,7 +217,7 @@ class PineconeStore(CollectionStore):
 
     def _check_documents(self, documents: Sequence[Any]) -> None:
         for document in documents:
-            check_size(document.id, document.text, document.metadata)
+            check_size(document.id, document.text, document.metadata, self._writer.ordered)
 
     def _add(self, batch: Batch) -> Iterable[str]:
         self._make_ready(batch)
@@ -287,11 +291,15 @@ class PineconeStore(CollectionStore):
             answer: The first so many records, where these are known.
         """
         foreign = ForeignRecords(self._title)
+        looked = 0
 
         def ask(count: int) -> list[Found]:
-            if answer is not None and count == top_k:
-                return answer
-            return self._found(query, count, filter, include_embedding)
+            nonlocal looked
+            found = answer
+            if found is None or count != top_k:
+                found = self._found(query, count, filter, include_embedding)
+            looked = len(found)
+            return found
 
         def read(found: Sequence[Found]) -> list[Document]:
             documents: list[Document] = []
@@ -304,7 +312,10 @@ class PineconeStore(CollectionStore):
                     documents.append(record.document(self._score(score)))
             return documents
 
-        return filled(ask, read, top_k, MAX_TOP_K)
+        documents = filled(ask, read, top_k, MAX_TOP_K)
+        if filter is not None and filter.widened and len(documents) < top_k and looked >= MAX_TOP_K:
+            raise _unordered(looked)
+        return documents
 
     def _found(
         self,
@@ -399,7 +410,7 @@ class PineconeStore(CollectionStore):
                 if selection.filter is not None and not selection.filter.decide(record.metadata):
                     continue
                 metadata = changed(record.metadata, set, unset)
-                check_size(record.document_id, record.text, metadata)
+                check_size(record.document_id, record.text, metadata, self._writer.ordered)
                 document = record.document()
                 assert document.embedding is not None
                 rows.append(Row(record.document_id, record.text, metadata, document.embedding))
@@ -428,6 +439,16 @@ class PineconeStore(CollectionStore):
     def _most() -> int:
         """Records on a page where nobody says how many."""
         return 100
+
+
+def _unordered(looked: int) -> UnsupportedFilterError:
+    return UnsupportedFilterError(
+        dialect="pinecone",
+        reason=f"{looked:,} of the nearest records were looked at, the most there can be, and many "
+        "of them were written without the tokens that order their texts, under another schema",
+        remedy="write these documents again with this store: "
+        "store.add(list(store.scan(include_embedding=True)))",
+    )
 
 
 def _check_place(

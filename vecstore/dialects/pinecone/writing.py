@@ -26,6 +26,7 @@ from vecstore.dialects.pinecone.records import (
     record_vector,
 )
 from vecstore.dialects.pinecone.retries import Deadline
+from vecstore.dialects.tokens import Path
 from vecstore.errors import BackendError
 from vecstore.store.drivers import in_parts
 
@@ -60,12 +61,14 @@ class Writer:
         call: The client.
         records: Reads what is there.
         wait: Whether a call ends only when what it wrote is seen.
+        ordered: The keys whose texts can be ordered.
         dimension: Of the vectors; known once the index has been found.
     """
 
     call: Calls
     records: Records
     wait: bool
+    ordered: frozenset[Path] = frozenset()
     dimension: int = 0
     _deletes_by_filter: bool = field(default=True, init=False)
 
@@ -86,7 +89,7 @@ class Writer:
             return
         version = secrets.token_hex(8)
         deadline = Deadline(self.call.deadline)
-        parts = list(_requests(rows, version))
+        parts = list(_requests(rows, version, self.ordered))
         tasks = [self._upsert(operation, vectors) for _, vectors in parts]
         outcomes = self.call.outcomes(tasks, deadline)
         errors = [one for one in outcomes if isinstance(one, Exception)]
@@ -181,6 +184,8 @@ class Writer:
         if filter is not None and self._deletes_by_filter:
             # By both at once: what was changed since it was read is not deleted by its id alone.
             wanted = joined(filter.native, {ID: {"$in": [one.document_id for one in records]}})
+            if filter.widened:  # and may still select what was changed
+                wanted = joined(wanted, {VERSION: {"$in": [one.version or "" for one in records]}})
             try:
                 self._remove(operation, deadline, filter=wanted)
             except BackendError as error:
@@ -292,13 +297,15 @@ class Writer:
         )
 
 
-def _requests(rows: Iterable[Row], version: str) -> Iterator[tuple[list[Row], list[Any]]]:
+def _requests(
+    rows: Iterable[Row], version: str, ordered: frozenset[Path] = frozenset()
+) -> Iterator[tuple[list[Row], list[Any]]]:
     """Documents in parts that one request carries, each with the records that hold them."""
     from pinecone import Vector as PineconeVector
 
     def made() -> Iterator[tuple[int, Row, Any]]:
         for row in rows:
-            metadata: dict[str, Any] = record_metadata(row.id, row.text, row.metadata)
+            metadata: dict[str, Any] = record_metadata(row.id, row.text, row.metadata, ordered)
             metadata[VERSION] = version
             if not row.vector.any():
                 metadata[ZEROS] = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
 import zipfile
@@ -24,6 +25,20 @@ def test_every_extra_has_a_program() -> None:
     assert {*try_extras.SMOKES} == {*try_extras.EXTRAS} == {*REQUIREMENTS, "all"}
     for program in try_extras.SMOKES.values():
         compile(program, "smoke", "exec")
+
+
+def test_programs_of_extras_do_what_they_are_for(tmp_path: Path) -> None:
+    """Those that need no engine, in one process."""
+    names = ("pdf", "html", "html-main", "markdown", "detect", "sql", "parquet", "fast", "openai")
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(try_extras.SMOKES[name] for name in names)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_interpreters_are_found_once_each() -> None:

@@ -57,16 +57,20 @@ source = Source(id="a", load=lambda: {content!r}, kind="{kind}", metadata={{}})
 found = list({reader}({options})(source))
 assert [one.text for one in found if "bread" in one.text], found
 """
-_PDF = """%PDF-1.4
-1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
-2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
-3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]/Contents 4 0 R
-/Resources<</Font<</F<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>>>endobj
-4 0 obj<</Length 36>>stream
-BT /F 9 Tf 9 50 Td (bread) Tj ET
-endstream endobj
-trailer<</Root 1 0 R>>
-""".encode("ascii")
+_PDF_PARTS = (
+    b"%PDF-1.4\n",
+    b"1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n",
+    b"2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n",
+    b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]/Contents 4 0 R/Resources"
+    b"<</Font<</F<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>>>endobj\n",
+    b"4 0 obj<</Length 34>>stream\nBT /F 9 Tf 9 50 Td (bread) Tj ET\n\nendstream endobj\n",
+)
+_PDF = (
+    b"".join(_PDF_PARTS)
+    + b"xref\n0 5\n0000000000 65535 f \n"
+    + b"".join(b"%010d 00000 n \n" % len(b"".join(_PDF_PARTS[:end])) for end in range(1, 5))
+    + b"trailer<</Root 1 0 R/Size 5>>\nstartxref\n%d\n%%%%EOF\n" % len(b"".join(_PDF_PARTS))
+)
 
 SMOKES: dict[str, str] = {
     "pgvector": _NOBODY.format(address="postgresql://127.0.0.1:9/nobody?table=docs"),

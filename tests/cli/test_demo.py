@@ -221,6 +221,18 @@ def small_library(monkeypatch: pytest.MonkeyPatch) -> list[Document]:
 
 
 @pytest.fixture
+def few_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of one package and two modules, where a test asks for no more."""
+    files = [
+        path
+        for path in corpus.library_files()
+        if path.stem in ("glob", "statistics")
+        or (path.parent.name == "asyncio" and path.stem in ("tasks", "queues", "locks"))
+    ]
+    monkeypatch.setattr(corpus, "library_files", lambda: files)
+
+
+@pytest.fixture
 def local(monkeypatch: pytest.MonkeyPatch) -> Iterator[PineconeServer]:
     """What looks like Pinecone Local, named in the environment."""
     with PineconeServer() as server:
@@ -294,7 +306,7 @@ def test_the_report_holds_what_the_filters_select(
 
 
 def test_what_keeps_an_index_from_being_made_is_told_and_not_that_none_can_be_deleted(
-    run: Run, small_library: list[Document], local: PineconeServer, monkeypatch: pytest.MonkeyPatch
+    run: Run, few_modules: None, local: PineconeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PINECONE_API_KEY")
     outcome = run("demo", "--engines", "pinecone")
@@ -323,7 +335,7 @@ def test_the_service_is_asked_only_by_name(monkeypatch: pytest.MonkeyPatch) -> N
 )
 def test_a_document_that_an_engine_lost_is_noticed(
     run: Run,
-    small_library: list[Document],
+    few_modules: None,
     monkeypatch: pytest.MonkeyPatch,
     name: str,
     local: PineconeServer,
@@ -353,7 +365,7 @@ def test_an_engine_that_there_is_not(run: Run) -> None:
 
 
 def test_a_changed_reload_is_noticed(
-    run: Run, small_library: list[Document], monkeypatch: pytest.MonkeyPatch
+    run: Run, few_modules: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     load = SimpleVectorStore.load
 
@@ -369,9 +381,7 @@ def test_a_changed_reload_is_noticed(
     assert outcome.json["same"] is False
 
 
-def test_the_store_can_be_kept_and_searched(
-    run: Run, small_library: list[Document], tmp_path: Path
-) -> None:
+def test_the_store_can_be_kept_and_searched(run: Run, few_modules: None, tmp_path: Path) -> None:
     outcome = run("demo", "--engines", "none", "-o", "kept.json")
     assert outcome.code == 0
     assert "PostgreSQL" not in outcome.out

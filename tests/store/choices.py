@@ -97,8 +97,12 @@ ON_AN_ENGINE_REPEATED = (
     "test_grouping_and_negation",
     "test_delete_selects_the_same",
     "test_update_metadata_selects_the_same",
+    "test_what_is_evaluated_selects_the_same",
+    "test_what_diverse_results_are_chosen_from",
+    "test_no_list_reaches_the_view_of_another",
 )
-"""On an engine: what is refused before any of its hooks is called; filters one by one (as in
+"""On an engine: what is refused before any of its hooks is called; what the base decides about what
+hooks answer, at length (the last three; shorter tests of each stay); filters one by one (as in
 :data:`OF_THE_DIALECT`); and random ones in two more methods than the four that
 ``test_random_filters`` asks: these change by filter in tests of their own."""
 

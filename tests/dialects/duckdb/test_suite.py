@@ -80,7 +80,6 @@ class TestInMemory(InDuckDB, StoreSuite):
         "test_values_are_counted_as_filters_count",
         "test_values_are_those_of_the_documents",
         "test_values_of_every_kind_in_order",
-        "test_what_is_evaluated_selects_the_same",
     )
 
 

@@ -89,6 +89,8 @@ class TestEuclideanScores(InMemory, Searching):
 
 
 class TestNamedVector(InMemory, Searching):
+    repeats = OF_EVERY_METRIC
+
     def make_store(self, **options: Any) -> VectorStore:
         return QdrantStore("docs", location=":memory:", vector_name="body", **options)
 

@@ -67,7 +67,7 @@ class Filtering(StoreSuiteBase):
         atoms = [atom for atom in cases.representative_atoms() if self.answers(atom)]
         self._compare(library, (filter for filter, _ in cases.constants(atoms)))
 
-    @sized(50, 2_000)
+    @sized(25, 2_000)
     def test_random_filters(self, library: Library, size: int) -> None:
         """The dialect and the rules differ, or two methods of the store do: see which one is named.
 

@@ -551,6 +551,9 @@ def test_stores_stand_where_one_looks_for_them() -> None:
         "from vecstore import LanceDBStore\n"
         "from vecstore.dialects import lancedb\n"
         "assert lancedb.LanceDBStore is LanceDBStore\n"
+        "from vecstore import RedisStore\n"
+        "from vecstore.dialects import redis\n"
+        "assert redis.RedisStore is RedisStore\n"
         "assert sqlite.SQLiteStore is SQLiteStore\n"
         "assert milvus.MilvusStore is MilvusStore\n"
         "assert pgvector.PgvectorStore is PgvectorStore\n"
@@ -571,6 +574,7 @@ def test_stores_stand_where_one_looks_for_them() -> None:
         "pgvector",
         "pinecone",
         "qdrant",
+        "redis",
         "sqlite",
         "weaviate",
     ],

@@ -26,6 +26,7 @@ __getattr__, __dir__, __all__ = door(
         "vecstore.dialects.pgvector.store": "PgvectorStore",
         "vecstore.dialects.pinecone.store": "PineconeStore",
         "vecstore.dialects.qdrant.store": "QdrantStore",
+        "vecstore.dialects.redis.store": "RedisStore",
         "vecstore.dialects.sqlite.store": "SQLiteStore",
         "vecstore.dialects.weaviate.store": "WeaviateStore",
         "vecstore.dialects.registry": "compile_filter dialect_names get_dialect",

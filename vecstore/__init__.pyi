@@ -11,6 +11,7 @@ from vecstore.dialects.milvus.store import MilvusStore as MilvusStore
 from vecstore.dialects.pgvector.store import PgvectorStore as PgvectorStore
 from vecstore.dialects.pinecone.store import PineconeStore as PineconeStore
 from vecstore.dialects.qdrant.store import QdrantStore as QdrantStore
+from vecstore.dialects.redis.store import RedisStore as RedisStore
 from vecstore.dialects.registry import compile_filter as compile_filter
 from vecstore.dialects.registry import dialect_names as dialect_names
 from vecstore.dialects.registry import get_dialect as get_dialect

@@ -1,0 +1,262 @@
+"""Where the store on Redis finds its server, and what it leaves alone there."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+
+from vecstore import (
+    BackendError,
+    ConfigurationError,
+    Document,
+    DocumentError,
+    F,
+    RedisStore,
+    Schema,
+    SchemaMismatchError,
+    UnsupportedFilterError,
+    open_store,
+)
+from vecstore.dialects.redis.embedded import EmbeddedServer
+
+
+def document(id: str, **metadata: Any) -> Document:
+    return Document(f"text of {id}", metadata, id, [1.0, float(len(metadata))])
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("places") / "data"
+    server = EmbeddedServer(folder)
+    yield folder
+    server.close()
+
+
+@pytest.fixture
+def client(data: Path) -> Iterator[Any]:
+    address = (data / "vecstore.socket").read_text("utf-8")
+    with redis.Redis(unix_socket_path=address, protocol=3) as client:
+        yield client
+        client.flushall()
+
+
+def test_an_address_of_a_folder(data: Path, client: Any) -> None:
+    address = f"redis+embedded://{data}?index=docs&metric=dot"
+    with open_store(address, dimension=2) as store:
+        assert store.add([document("a", n=1)]) == ["a"]
+        assert store.metric == "dot"
+    with open_store(f"{address}&create=false") as again:
+        assert [one.metadata for one in again.get(["a"])] == [{"n": 1}]
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("redis://localhost", "name the index"),
+        ("redis://localhost/1?index=docs", "database 0 alone"),
+        ("redis+embedded:?index=docs", "lies in a folder"),
+        ("redis://localhost?index=a:b", "an index has a name"),
+        ("redis://localhost?index=docs&timeout=0", "a number of seconds above 0"),
+        ("redis+embedded:///no/such/folder?index=docs", "does not exist"),
+    ],
+)
+def test_addresses_that_cannot_work(address: str, told: str) -> None:
+    with pytest.raises(ConfigurationError, match=told):
+        open_store(address)
+
+
+def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "letter").write_text("mine")
+    with pytest.raises(ConfigurationError, match="holds other files"):
+        RedisStore("docs", path=tmp_path)
+    assert [one.name for one in tmp_path.iterdir()] == ["letter"]
+
+
+def test_a_server_that_is_not_there_shows_no_password() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with pytest.raises(BackendError) as caught:
+        open_store(f"redis://me:swordfish@127.0.0.1:{port}/0?index=docs", timeout=2)
+    assert caught.value.retryable
+    assert "swordfish" not in f"{caught.value!r}{caught.value.__cause__!r}"
+
+
+def test_a_client_of_the_callers_own(client: Any) -> None:
+    with RedisStore("docs", client=client, dimension=2, create=True) as store:
+        assert store.native is client
+        store.add([document("a")])
+    assert client.ping()
+    path = client.connection_pool.connection_kwargs["path"]
+    for options, told in (
+        ({"protocol": 2}, "RESP3"),
+        ({"protocol": 3, "decode_responses": True}, "decode_responses"),
+        ({"protocol": 3, "db": 1}, "another database"),
+    ):
+        with redis.Redis(unix_socket_path=path, **options) as other:
+            with pytest.raises(ConfigurationError, match=told):
+                RedisStore("docs", client=other)
+
+
+def test_what_others_keep_beside_the_documents_stays(client: Any) -> None:
+    client.set("vecstore:docs:text", "mine")
+    client.hset("vecstore:docs:hash", mapping={"theirs": "1"})
+    client.hset("vecstore:docs2:a", mapping={"metadata": "{}"})
+    with RedisStore("docs", client=client, dimension=2, create=True) as store:
+        store.add([document("a"), document("b")])
+        assert store.count() == 2
+        assert {one.id for one in store.scan()} == {"a", "b"}
+        assert store.get(["text", "hash"]) == []
+        assert store.delete(["text", "hash"]) == 0
+        with pytest.raises(DocumentError, match="somebody else wrote"):
+            store.add([document("c"), document("text")])
+        assert store.count() == 2
+        assert store.clear() == 2
+        assert store.count() == 0
+    assert client.get("vecstore:docs:text") == b"mine"
+    assert client.hgetall("vecstore:docs:hash") == {b"theirs": b"1"}
+    assert client.hgetall("vecstore:docs2:a") == {b"metadata": b"{}"}
+
+
+def test_hostile_ids_and_keys_are_what_they_are(client: Any) -> None:
+    ids = ["a:b", "*", "a b", "\x01", "é\n", "{x}", "../up", "' OR 1"]
+    schema = Schema({"k": "any"}, others="allow")
+    with RedisStore("docs", client=client, dimension=2, create=True, schema=schema) as store:
+        store.add([document(id, **{"k": id, "a}|b": id}) for id in ids])
+        for id in ids:
+            assert [one.id for one in store.get(filter=F.k == id)] == [id]
+            assert [one.id for one in store.get(filter=F["a}|b"] == id)] == [id]
+        assert store.delete(["*"]) == 1
+        assert store.count() == len(ids) - 1
+
+
+def test_the_layout_is_noted_and_holds_for_whoever_opens_it(client: Any) -> None:
+    schema = Schema({"year": int, "day": str}, others="allow")
+    with RedisStore("docs", client=client, dimension=2, create=True, schema=schema) as store:
+        store.add([document("a", year=1), document("b", year=3, day="2024-01-02")])
+    note = json.loads(client.get("vecstore-layout:docs"))
+    assert (note["version"], note["dimension"], note["metric"]) == (1, 2, "cosine")
+    with RedisStore("docs", client=client) as store:
+        assert store.dimension == 2
+        assert [one.id for one in store.get(filter="year > 2")] == ["b"]
+        assert [one.id for one in store.get(filter="day < '2024-02'")] == ["b"]
+        with pytest.raises(UnsupportedFilterError, match="declared"):
+            store.count("n > 1")
+        with pytest.warns(UserWarning, match="evaluate"):
+            assert store.count("n > 1", residual="evaluate") == 0
+    with pytest.raises(SchemaMismatchError, match=r"by cosine and not by dot.*2 dimensions"):
+        RedisStore("docs", client=client, metric="dot", dimension=3)
+    client.set("vecstore-layout:docs", json.dumps({**note, "version": 9}))
+    with pytest.raises(SchemaMismatchError, match="version 9 and not 1"):
+        RedisStore("docs", client=client)
+    client.set("vecstore-layout:docs", "{")
+    with pytest.raises(SchemaMismatchError, match="cannot be read"):
+        RedisStore("docs", client=client)
+
+
+def test_indexes_of_others_are_refused(client: Any) -> None:
+    client.execute_command("FT.CREATE", "docs", "SCHEMA", "t", "TAG")
+    with pytest.raises(SchemaMismatchError, match="not in vecstore's layout"):
+        RedisStore("docs", client=client, dimension=2, create=True)
+    with pytest.raises(SchemaMismatchError, match="create=True"):
+        RedisStore("others", client=client)
+
+
+def test_an_index_that_was_dropped_is_told_and_made_anew(client: Any) -> None:
+    with RedisStore("docs", client=client, dimension=2, create=True) as store:
+        store.add([document(f"{n}", n=n) for n in range(300)])
+        client.execute_command("FT.DROPINDEX", "docs")
+        with pytest.raises(BackendError, match="open the store anew"):
+            store.count()
+    with RedisStore("docs", client=client) as store:
+        assert store.count() == 300
+        client.flushall()
+        with pytest.raises(BackendError, match="nothing was written"):
+            store.add([document("a")])
+    assert client.keys() == []
+
+
+def test_a_filter_of_many_alternatives_is_evaluated_when_asked_for(client: Any) -> None:
+    filter = " OR ".join(f"(a == {number} AND b != {number})" for number in range(30))
+    with RedisStore("docs", client=client, dimension=2, create=True) as store:
+        store.add([document(f"{n}", a=n % 40, b=n % 7) for n in range(200)])
+        with pytest.raises(UnsupportedFilterError, match='residual="evaluate"'):
+            store.count(filter)
+        expected = sum(n % 40 < 30 and n % 7 != n % 40 for n in range(200))
+        with pytest.warns(UserWarning, match="evaluate"):
+            assert store.count(filter, residual="evaluate") == expected
+
+
+# --- the embedded server ------------------------------------------------------------------------
+
+
+def ended(address: str) -> bool:
+    ends = time.monotonic() + 20
+    while os.path.exists(address) and time.monotonic() < ends:
+        time.sleep(0.02)
+    return not os.path.exists(address)
+
+
+def test_a_server_ends_with_its_last_user_and_keeps_its_documents(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    with RedisStore("docs", path=folder, dimension=2) as one:
+        with RedisStore("docs", path=folder) as other:
+            one.add([document("a", n=1)])
+            assert other.count("n == 1") == 1
+        address = (folder / "vecstore.socket").read_text("utf-8")
+        assert one.count() == 1
+    assert not os.path.exists(address)
+    with RedisStore("docs", path=folder) as again:
+        assert [one.id for one in again.search(vector=[1, 1], filter="n == 1")] == ["a"]
+
+
+def test_a_server_ends_with_a_user_that_was_killed(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    program = textwrap.dedent(
+        f"""
+        import sys
+        from vecstore import Document, RedisStore
+        store = RedisStore("docs", path={str(folder)!r}, dimension=2)
+        store.add([Document("text", {{}}, "a", [1.0, 0.0])])
+        print("there", flush=True)
+        sys.stdin.read()
+        """
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as user:
+        assert user.stdout is not None
+        assert user.stdout.readline() == "there\n"
+        address = (folder / "vecstore.socket").read_text("utf-8")
+        user.send_signal(signal.SIGKILL)
+    assert ended(address)
+    with RedisStore("docs", path=folder) as store:
+        assert store.count() == 1
+
+
+def test_two_processes_use_one_server(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    program = textwrap.dedent(
+        f"""
+        from vecstore import Document, RedisStore
+        with RedisStore("docs", path={str(folder)!r}, dimension=2) as store:
+            store.add([Document("text", {{}}, "theirs", [1.0, 0.0])])
+        """
+    )
+    with RedisStore("docs", path=folder, dimension=2) as store:
+        subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+        assert store.count() == 1
+        address = (folder / "vecstore.socket").read_text("utf-8")
+    assert not os.path.exists(address)

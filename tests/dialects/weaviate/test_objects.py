@@ -25,7 +25,7 @@ from vecstore.dialects.weaviate.filters import (
     matching,
 )
 from vecstore.dialects.weaviate.layout import ID, METADATA, TEXT, TOKENS
-from vecstore.dialects.weaviate.records import Record, object_id, object_properties
+from vecstore.dialects.weaviate.records import ExactObjects, Record, object_id, object_properties
 from vecstore.dialects.weaviate.where import Operand
 from vecstore.dialects.weaviate.writing import Row, properties_bytes
 
@@ -49,7 +49,9 @@ def test_a_document_comes_back_as_it_was(
     id: str, text: str, metadata: dict[str, Any], numbers: Any, strings: Any
 ) -> None:
     properties = object_properties(id, text, metadata, numbers, strings)
-    record = Record.read(held(properties, object_id(id), {"default": [1.5, -2.0]}), None)
+    record = Record.read(
+        held(properties, object_id(id), {"default": [1.5, -2.0]}), None, ExactObjects()
+    )
     assert record.fault is None
     document = record.document(0.5)
     assert (document.id, document.text, document.score) == (id, text, 0.5)
@@ -68,7 +70,8 @@ def test_no_request_is_larger_than_it_is_taken_for(
     from weaviate.util import _ServerVersion
 
     properties = object_properties(id, text, metadata, numbers, strings)
-    row = Row(id, properties, np.ones(dimension, np.float32) if dimension else None)
+    ones = np.ones(dimension, np.float32) if dimension else None
+    row = Row(id, object_id(id), text, metadata, properties, ones)
     vector = None if row.vector is None else {"default": row.vector.tolist()}
     made = _BatchObject(
         collection="Docs",
@@ -105,7 +108,7 @@ def test_ids_of_objects_are_uuids_and_each_its_own() -> None:
 )
 def test_objects_that_hold_no_document(change: dict[str, Any], fault: str) -> None:
     properties = object_properties("a", "t", {"n": 1}, frozenset(), frozenset())
-    record = Record.read(held({**properties, **change}, object_id("a")), None)
+    record = Record.read(held({**properties, **change}, object_id("a")), None, ExactObjects())
     assert record.fault is not None
     assert fault in record.fault
 
@@ -114,7 +117,7 @@ def test_objects_that_hold_no_document(change: dict[str, Any], fault: str) -> No
 def test_what_is_missing_is_empty(missing: str) -> None:
     properties = object_properties("a", "t", {"n": 1}, frozenset(), frozenset())
     del properties[missing]
-    record = Record.read(held(properties, object_id("a")), "body")
+    record = Record.read(held(properties, object_id("a")), "body", ExactObjects())
     assert record.fault is None
     assert (record.text == "") is (missing == TEXT)
     assert (record.metadata == {}) is (missing == METADATA)

@@ -19,6 +19,7 @@ from vecstore.dialects.weaviate.layout import (
     number_property,
     text_property,
 )
+from vecstore.dialects.weaviate.plain import PlainNames, PlainObjects, plain_objects
 from vecstore.errors import ConfigurationError, SchemaMismatchError
 from vecstore.filter.text import key_text
 from vecstore.filter.values import Kind
@@ -88,12 +89,14 @@ class Found:
         dimension: How long they are; None where it does not say.
         exact: Whether it compares with every vector.
         ordered: Keys whose numbers, and keys whose texts it orders.
+        plain: What its objects are, in one that another program made.
     """
 
     vector_name: str | None
     dimension: int | None
     exact: bool
     ordered: tuple[frozenset[Path], frozenset[Path]]
+    plain: PlainObjects | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +110,7 @@ class CollectionPlan:
         index: How they are found, in a collection that is made.
         tenant: Whose objects are meant; None in a collection without tenants.
         schema: What the keys hold; says which ones are ordered.
+        plain: In a collection that another program made, which properties are no metadata.
     """
 
     name: str
@@ -115,6 +119,7 @@ class CollectionPlan:
     index: Index
     tenant: str | None
     schema: Declaration | None
+    plain: PlainNames | None = None
 
     @property
     def ordered(self) -> tuple[frozenset[Path], frozenset[Path]]:
@@ -226,8 +231,18 @@ class CollectionPlan:
             faults.append("it has no tenants: leave tenant=... out")
         vector_name, index = self._vector(config, faults)
         properties = {one.name: one for one in config.properties}
-        noted = self._check_properties(properties, faults)
-        if index is not None:
+        plain, noted = None, None
+        if self.plain is None:
+            noted = self._check_properties(properties, faults)
+        else:
+
+            def version() -> str:
+                return str(call(operation, lambda client: client.get_meta()["version"]))
+
+            plain = plain_objects(config, self.plain, self.schema, version, faults)
+        if getattr(index, "multi_vector", None) is not None:
+            faults.append("an object there has several vectors under one name")
+        elif index is not None:
             distance = str(getattr(index.distance_metric, "value", index.distance_metric))
             if distance != _DISTANCES[self.metric]:
                 names = {theirs: ours for ours, theirs in _DISTANCES.items()}
@@ -246,6 +261,7 @@ class CollectionPlan:
             and type(index).__name__ == "_VectorIndexConfigFlat"
             and index.quantizer is None,
             ordered=(_ordered(properties, number_property), _ordered(properties, text_property)),
+            plain=plain,
         )
 
     def exists(self, call: Calls, operation: str) -> bool:
@@ -276,7 +292,10 @@ class CollectionPlan:
         """Note what the properties lack; return the dimension that they tell."""
         tokens = properties.get(TOKENS)
         if tokens is None or not {ID, TEXT, METADATA} <= properties.keys():
-            faults.append("no store of this library made it, and its objects are no documents")
+            faults.append(
+                "no store of this library made it: to read it as it is, open the store with "
+                'layout="plain"'
+            )
             return None
         if not _is_whole(tokens, "text[]"):
             faults.append(

@@ -54,6 +54,9 @@ def client_filter(query: Operand) -> Any:
     if isinstance(query, Compound):
         join = Filter.all_of if query.operator == "And" else Filter.any_of
         return join([client_filter(one) for one in query.operands])
+    if query.operator == "IsNull" and query.value is True:
+        # What is null the server notes with an object, for the properties that there were then.
+        return Filter.not_(Filter.by_property(query.path).is_none(False))
     value: Any = list(query.value) if isinstance(query.value, tuple) else query.value
     return getattr(Filter.by_property(query.path), _METHODS[query.operator])(value)
 

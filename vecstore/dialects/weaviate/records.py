@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil, log2
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 from uuid import UUID, uuid5
 
 import numpy as np
@@ -20,6 +20,8 @@ from vecstore.dialects.weaviate.client import AnswerTooLarge, Calls
 from vecstore.dialects.weaviate.collection import VECTOR, CollectionPlan
 from vecstore.dialects.weaviate.filters import IS_DOCUMENT, KeyRange, all_of, among, matching
 from vecstore.dialects.weaviate.layout import ID, METADATA, TEXT, ordered_properties
+from vecstore.dialects.weaviate.plain import PlainObjects
+from vecstore.dialects.weaviate.where import Condition
 from vecstore.document import Document, shown_id, stored_document
 from vecstore.filter.convert import Compiled
 from vecstore.store.foreign import ForeignRecords, fault_of
@@ -89,14 +91,39 @@ class Wanted:
     text: bool = True
     metadata: bool = True
 
-    def arguments(self, vector_name: str | None) -> dict[str, Any]:
-        """As the client is told it."""
-        text, metadata = [TEXT] * self.text, [METADATA] * self.metadata
-        named = [vector_name] if vector_name is not None else True
-        return {
-            "return_properties": [ID, *text, *metadata],
-            "include_vector": named if self.vector else False,
-        }
+
+WHOLE: Final = Wanted(vector=True)
+"""All of a document."""
+
+
+class ExactObjects:
+    """Objects of the exact layout as documents."""
+
+    sign: ClassVar[Condition] = IS_DOCUMENT
+
+    def wanted(self, text: bool, metadata: bool) -> Any:
+        """The properties to ask for, as the client is told."""
+        return [ID, *[TEXT] * text, *[METADATA] * metadata]
+
+    def read(
+        self, key: str, fields: Mapping[str, Any]
+    ) -> tuple[str, str, dict[str, Any], str | None]:
+        """Id, text and metadata of an object, and why it holds no document, if it holds none."""
+        document_id, text, metadata = fields.get(ID), fields.get(TEXT), fields.get(METADATA)
+        if isinstance(metadata, str):
+            try:
+                metadata = json.loads(metadata)
+            except (ValueError, RecursionError):
+                pass  # a text, which is no object
+        fault = fault_of(document_id, metadata)
+        if fault is None and object_id(str(document_id)) != key:
+            fault = f"its id is {shown_id(str(document_id))}, which is stored elsewhere"
+        held = metadata if isinstance(metadata, dict) else {}
+        return str(document_id), text if isinstance(text, str) else "", held, fault
+
+    def among(self, ids: Iterable[str]) -> Any:
+        """Objects with one of these ids."""
+        return among(map(object_id, ids))
 
 
 @dataclass(slots=True)
@@ -122,18 +149,12 @@ class Record:
     fault: str | None
 
     @classmethod
-    def read(cls, found: Any, vector_name: str | None) -> Record:
+    def read(
+        cls, found: Any, vector_name: str | None, objects: ExactObjects | PlainObjects
+    ) -> Record:
         """An object as the client returns it."""
-        fields, key = found.properties, str(found.uuid)
-        document_id, text, metadata = fields.get(ID), fields.get(TEXT), fields.get(METADATA)
-        if isinstance(metadata, str):
-            try:
-                metadata = json.loads(metadata)
-            except (ValueError, RecursionError):
-                pass  # a text, which is no object
-        fault = fault_of(document_id, metadata)
-        if fault is None and object_id(str(document_id)) != key:
-            fault = f"its id is {shown_id(str(document_id))}, which is stored elsewhere"
+        key = str(found.uuid)
+        document_id, text, metadata, fault = objects.read(key, found.properties)
         values = found.vector.get(vector_name or VECTOR)
         vector = None
         if values:
@@ -142,9 +163,9 @@ class Record:
         distance = found.metadata.distance if found.metadata is not None else None
         return cls(
             key,
-            str(document_id),
-            text if isinstance(text, str) else "",
-            metadata if isinstance(metadata, dict) else {},
+            document_id,
+            text,
+            metadata,
             vector,
             0.0 if distance is None else distance,
             fault,
@@ -163,11 +184,24 @@ class Records:
         call: The client.
         plan: Says which collection.
         vector_name: Which vector is meant, or None where there is one without a name.
+        objects: What the objects are as documents.
     """
 
     call: Calls
     plan: CollectionPlan
     vector_name: str | None = field(default=None)
+    objects: ExactObjects | PlainObjects = field(default_factory=ExactObjects)
+
+    def _arguments(self, wanted: Wanted) -> dict[str, Any]:
+        """What is wanted, as the client is told it."""
+        named = [self.vector_name] if self.vector_name is not None else True
+        return {
+            "return_properties": self.objects.wanted(wanted.text, wanted.metadata),
+            "include_vector": named if wanted.vector else False,
+        }
+
+    def _read(self, found: Iterable[Any]) -> list[Record]:
+        return [Record.read(one, self.vector_name, self.objects) for one in found]
 
     # --- by id -------------------------------------------------------------------------------
 
@@ -182,7 +216,7 @@ class Records:
         """Objects with one of these ids that match a filter of the client's."""
         if not keys:
             return []
-        where, details = all_of([among(keys), filter]), wanted.arguments(self.vector_name)
+        where, details = all_of([among(keys), filter]), self._arguments(wanted)
         try:
             answer = self.call(
                 operation,
@@ -191,7 +225,7 @@ class Records:
                 ),
                 deadline=deadline,
             )
-            return [Record.read(one, self.vector_name) for one in answer.objects]
+            return self._read(answer.objects)
         except AnswerTooLarge:
             if len(keys) == 1:
                 raise
@@ -218,9 +252,40 @@ class Records:
     def _selected(
         self, operation: str, ids: Iterable[str], filter: Compiled | None, wanted: Wanted
     ) -> list[Record]:
-        keys = [object_id(one) for one in ids]
-        where = None if filter is None else matching(filter, IS_DOCUMENT)
-        return self.by_key(operation, keys, wanted, where)
+        where = None if filter is None else matching(filter, self.objects.sign)
+        if isinstance(self.objects, PlainObjects):
+            return self._by_property(operation, self.objects, [*ids], wanted, where)
+        return self.by_key(operation, [object_id(one) for one in ids], wanted, where)
+
+    def _by_property(
+        self, operation: str, objects: PlainObjects, ids: list[str], wanted: Wanted, where: Any
+    ) -> list[Record]:
+        """Objects of another program's with one of these ids; of two with the same, the first."""
+        chosen = objects.among(ids)
+        if chosen is None:
+            return []
+        both = all_of([chosen, where])
+
+        def ask(details: dict[str, Any]) -> list[Any]:
+            answer = self.call(
+                operation,
+                lambda client: self.plan.handle(client).query.fetch_objects(
+                    filters=both, limit=MOST, **details
+                ),
+            )
+            return list(answer.objects)
+
+        asked = set(ids)
+        first: dict[str, Record] = {}
+        for record in sorted(self._whole(operation, ask, wanted, where), key=lambda one: one.key):
+            if record.fault is None and record.document_id in asked:
+                first.setdefault(record.document_id, record)
+        return [*first.values()]
+
+    def keys(self, operation: str, ids: Sequence[str]) -> dict[str, str]:
+        """The objects' own ids of the documents with these ids, as far as they are stored."""
+        found = self._selected(operation, ids, None, Wanted(text=False, metadata=False))
+        return {record.document_id: record.key for record in found if record.fault is None}
 
     # --- the nearest -------------------------------------------------------------------------
 
@@ -264,11 +329,12 @@ class Records:
             filter: What ``ask`` filters by: an object may have changed since it was found.
         """
         try:
-            found = ask(wanted.arguments(self.vector_name))
-            return [Record.read(one, self.vector_name) for one in found]
+            return self._read(ask(self._arguments(wanted)))
         except AnswerTooLarge:
             pass
-        bare = ask({"return_properties": [ID], "include_vector": False})
+        bare = ask(
+            {"return_properties": self.objects.wanted(False, False), "include_vector": False}
+        )
         distances = {
             str(one.uuid): one.metadata.distance if one.metadata is not None else None
             for one in bare
@@ -295,7 +361,7 @@ class Records:
         size = min(size, _PAGE)
         if filter is None:
             return self._all(operation, wanted, size)
-        return self._matching(operation, matching(filter, IS_DOCUMENT), wanted, size)
+        return self._matching(operation, matching(filter, self.objects.sign), wanted, size)
 
     def _all(self, operation: str, wanted: Wanted, size: int) -> Iterator[list[Record]]:
         """By the server's cursor, which goes by ids and takes no filter."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Unpack, get_args
 
 from vecstore.dialects.weaviate.client import TIMEOUT, Calls, ServerAddress
 from vecstore.dialects.weaviate.collection import (
@@ -16,17 +16,18 @@ from vecstore.dialects.weaviate.collection import (
     check_tenant,
     collection_name,
 )
-from vecstore.dialects.weaviate.dialect import Weaviate
+from vecstore.dialects.weaviate.dialect import Layout, Weaviate
 from vecstore.dialects.weaviate.filters import (
-    IS_DOCUMENT,
     IS_THERE,
     all_of,
     among,
     client_filter,
     matching,
 )
+from vecstore.dialects.weaviate.plain import PlainNames, PlainObjects
 from vecstore.dialects.weaviate.records import (
     MOST,
+    WHOLE,
     Record,
     Records,
     Wanted,
@@ -36,8 +37,8 @@ from vecstore.dialects.weaviate.records import (
 from vecstore.dialects.weaviate.writing import Row, Writer
 from vecstore.document import Document
 from vecstore.embedding import BatchingStrategy, EmbedderInput
-from vecstore.errors import ConfigurationError, SchemaMismatchError
-from vecstore.filter.convert import Compiled
+from vecstore.errors import ConfigurationError, DocumentError, SchemaMismatchError
+from vecstore.filter.convert import SAFE_DOUBLE, Compiled
 from vecstore.filter.tree import Expression
 from vecstore.store.backend import Batch, Place, Selection, changed
 from vecstore.store.capabilities import Metric, StoreCapabilities
@@ -78,6 +79,10 @@ class WeaviateStore(CollectionStore):
         vector_name: Name of the vector in a collection that has several.
         index: How vectors are found in a collection that is made: ``"hnsw"``, or ``"flat"``, which
             compares with every one of them.
+        layout: ``"exact"``, or ``"plain"`` for a collection that another program made: the
+            properties are metadata, and filters may ask of those that ``schema`` declares.
+        text_property: With ``"plain"``, which property holds the text; by default ``text``.
+        id_property: With ``"plain"``, which one holds the id; by default it is the object's own.
         **common: As for every store, such as ``schema``, which says what can be ordered.
 
     Raises:
@@ -121,10 +126,20 @@ class WeaviateStore(CollectionStore):
         tenant: str | None = None,
         vector_name: str | None = None,
         index: Index = "hnsw",
+        layout: Layout = "exact",
+        text_property: str | None = None,
+        id_property: str | None = None,
         **common: Unpack[CommonOptions],
     ) -> None:
         name = collection_name(collection)
-        texts = {"url": url, "grpc_host": grpc_host, "api_key": api_key, "vector_name": vector_name}
+        texts = {
+            "url": url,
+            "grpc_host": grpc_host,
+            "api_key": api_key,
+            "vector_name": vector_name,
+            "text_property": text_property,
+            "id_property": id_property,
+        }
         for option, given in texts.items():
             if given is not None and (not isinstance(given, str) or not given):
                 raise ConfigurationError(f"{option} is a text, and not an empty one")
@@ -134,6 +149,26 @@ class WeaviateStore(CollectionStore):
             raise ConfigurationError(f"create is True or False, not {create!r}")
         if index not in INDEXES:
             raise ConfigurationError(f"index is one of {', '.join(INDEXES)}, not {index!r}")
+        if layout not in get_args(Layout):
+            raise ConfigurationError(f'layout is "exact" or "plain", not {layout!r}')
+        plain = None
+        if layout == "plain":
+            plain = PlainNames(text_property or "text", id_property)
+            if plain.text == plain.id:
+                raise ConfigurationError(
+                    f"{plain.id!r} holds either the text of documents or their id: name another "
+                    "property, text_property=... or id_property=..."
+                )
+            if create:
+                raise ConfigurationError(
+                    'layout="plain" is for collections that another program made; leave '
+                    'create=True out, or have one made with layout="exact"'
+                )
+        elif text_property is not None or id_property is not None:
+            raise ConfigurationError(
+                'text_property and id_property go with layout="plain"; the exact layout has names '
+                "of its own"
+            )
         if type(timeout) not in (int, float) or not 0 < timeout < math.inf:
             raise ConfigurationError(f"timeout is a number of seconds, not {timeout!r}")
         if grpc_port is not None and (type(grpc_port) is not int or not 0 < grpc_port < 65_536):
@@ -143,7 +178,7 @@ class WeaviateStore(CollectionStore):
         if tenant is not None:
             check_tenant(tenant)
         super().__init__(embedder, metric=metric, dimension=dimension, batching=batching, **common)
-        self._dialect = Weaviate(layout="exact", schema=self.schema)
+        self._dialect = Weaviate(layout=layout, schema=self.schema)
         self._collection = name
         self._create = create
         self._tenant = tenant
@@ -155,6 +190,7 @@ class WeaviateStore(CollectionStore):
             index=index,
             tenant=tenant,
             schema=self.schema,
+            plain=plain,
         )
         address = None
         if url is not None:
@@ -194,6 +230,18 @@ class WeaviateStore(CollectionStore):
         self._found = found
         self._records.vector_name = found.vector_name
         self.capabilities = replace(self.capabilities, exact_topk=found.exact)
+        if found.plain is not None:
+            self._records.objects = found.plain
+            self._dialect = found.plain.dialect(self.schema)
+            self.capabilities = replace(
+                self.capabilities,
+                keeps_null=False,
+                keeps_empty_list=False,
+                # Integers travel as doubles.
+                min_integer=-SAFE_DOUBLE,
+                max_integer=SAFE_DOUBLE,
+                id_charset="uuid" if found.plain.names.id is None else "any",
+            )
         if found.dimension is not None:
             self._settle(dimension=found.dimension)
         return True
@@ -228,6 +276,8 @@ class WeaviateStore(CollectionStore):
 
     def _check_documents(self, documents: Sequence[Any]) -> None:
         for document in documents:
+            if self._plain is not None:
+                self._plain.check(document.id, document.metadata)
             self._check_size(document.id, document.text, document.metadata)
 
     def _check_size(self, document_id: str, text: str, metadata: Mapping[str, Any]) -> None:
@@ -238,32 +288,61 @@ class WeaviateStore(CollectionStore):
     def _properties(
         self, document_id: str, text: str, metadata: Mapping[str, Any]
     ) -> dict[str, Any]:
+        if self._plain is not None:
+            return self._plain.properties(document_id, text, metadata)
         ordered = self._plan.ordered if self._found is None else self._found.ordered
         return object_properties(document_id, text, metadata, *ordered)
 
     def _add(self, batch: Batch) -> Iterable[str]:
         self._make_ready(batch)
-        taken: set[str] = set()
-        if batch.on_conflict != "replace":
-            taken.update(self._records.stored("add", batch.ids))
-        rows = batch.free_rows(taken)
+        taken: dict[str, str] = {}
+        if batch.on_conflict != "replace" or self._has_ids_of_others:
+            taken = self._records.keys("add", batch.ids)
+        rows = batch.free_rows({*taken} if batch.on_conflict != "replace" else set())
         self._writer.insert(
             "add",
             (
-                Row(
+                self._row(
                     batch.ids[row],
-                    self._properties(batch.ids[row], batch.texts[row], batch.metadata[row]),
+                    batch.texts[row],
+                    batch.metadata[row],
                     None if batch.vectorless else batch.vectors[row],
+                    taken.get(batch.ids[row]),
                 )
                 for row in rows
             ),
         )
         return [batch.ids[row] for row in rows]
 
+    def _row(
+        self,
+        id: str,
+        text: str,
+        metadata: Mapping[str, Any],
+        vector: Vector | None,
+        key: str | None,
+    ) -> Row:
+        """A document to be written, into the object with that id, if there is one."""
+        if key is None:
+            own = self._plain is not None and self._plain.names.id is None
+            key = id if own else object_id(id)
+        return Row(id, key, text, metadata, self._properties(id, text, metadata), vector)
+
+    @property
+    def _plain(self) -> PlainObjects | None:
+        """What the objects of another program are."""
+        objects = self._records.objects
+        return objects if isinstance(objects, PlainObjects) else None
+
+    @property
+    def _has_ids_of_others(self) -> bool:
+        """Whether ids stand in a property, so that they do not tell which object has them."""
+        return self._plain is not None and self._plain.names.id is not None
+
     def _search(
         self, vector: Vector, *, top_k: int, filter: Compiled | None, include_embedding: bool
     ) -> Iterable[Document]:
-        where = None if filter is None else matching(filter, IS_DOCUMENT)
+        where = None if filter is None else matching(filter, self._records.objects.sign)
         return self._nearest(vector, where, top_k, include_embedding)
 
     def _search_selected(
@@ -274,6 +353,8 @@ class WeaviateStore(CollectionStore):
                 vectors, selection, top_k=top_k, include_embedding=include_embedding
             )
         where = self._chosen(selection)
+        if where is None:
+            return [[] for _ in vectors]
         return [self._nearest(one, where, top_k, include_embedding) for one in vectors]
 
     def _nearest(
@@ -304,54 +385,88 @@ class WeaviateStore(CollectionStore):
         return -distance if self._metric == "dot" else -math.sqrt(max(0.0, distance))
 
     def _chosen(self, selection: Selection) -> Any:
-        """Documents with one of the ids that match."""
+        """Documents with one of the ids that match; None where there can be none."""
         assert selection.ids is not None
-        return all_of(
-            [among(map(object_id, selection.ids)), matching(selection.filter, IS_DOCUMENT)]
-        )
+        objects = self._records.objects
+        chosen = objects.among(selection.ids)
+        return chosen and all_of([chosen, matching(selection.filter, objects.sign)])
 
     def _delete(self, selection: Selection) -> int:
         if not self._exists("delete"):
             return 0
-        return self._writer.delete("delete", self._chosen(selection))
+        if self._has_ids_of_others:
+            assert selection.ids is not None
+            found = self._records.selected("delete", selection.ids, selection.filter, False)
+            return self._delete_records(found, selection.filter)
+        where = self._chosen(selection)
+        return 0 if where is None else self._writer.delete("delete", where)
+
+    def _delete_records(self, records: Iterable[Record], filter: Compiled | None) -> int:
+        """Delete those of the objects that still match."""
+        keys = [record.key for record in records]
+        sign = self._records.objects.sign
+        if not keys:
+            return 0
+        return self._writer.delete("delete", all_of([among(keys), matching(filter, sign)]))
 
     def _delete_filtered(self, filter: Compiled | None) -> int:
         if not self._exists("delete"):
             return 0
-        return self._writer.delete("delete", matching(filter, IS_DOCUMENT))
+        if self._has_ids_of_others:  # one without an id is no document, and stays
+            foreign = ForeignRecords(self._title)
+            wanted = Wanted(text=False, metadata=False)
+            pages = [*self._records.pages_of("delete", filter, wanted, BATCH)]
+            return sum(
+                self._delete_records(self._records.holding(page, foreign), filter) for page in pages
+            )
+        return self._writer.delete("delete", matching(filter, self._records.objects.sign))
 
     def _count(self, filter: Compiled | None) -> int:
         if not self._exists("count"):
             return 0
-        where = None if filter is None else matching(filter, IS_DOCUMENT)
+        where = None if filter is None else matching(filter, self._records.objects.sign)
         return self._records.count("count", where)
 
     def _update_metadata(
         self, selection: Selection, *, set: dict[str, Any], unset: tuple[str, ...]
     ) -> int:
-        """Objects are read and written again, whole."""
+        """Objects are read and written again, whole; those of others are changed where they are."""
         if not self._exists("update_metadata"):
             return 0
         self._check_there("update_metadata")
         foreign = ForeignRecords(self._title)
         count = 0
+        if self._plain is not None:
+            fault = self._plain.fault_in_changes(set, unset)
+            if fault is not None:
+                raise DocumentError(f"update_metadata cannot change {self._title}: {fault}")
+            changes = {name: self._plain.stored(name, value) for name, value in set.items()}
+            gone = {name: None for name in unset if name in self._plain.known}
+            wanted = Wanted(text=False, metadata=False)
+            # What is changed may match no longer, so that all is found before.
+            for page in [*self._selected_pages(selection, wanted)]:
+                held = self._records.holding(page, foreign)
+                count += self._writer.change("update_metadata", held, {**changes, **gone})
+            return count
         for page in self._selected_pages(selection):
             rows: list[Row] = []
             for record in self._records.holding(page, foreign):
                 id, metadata = record.document_id, changed(record.metadata, set, unset)
                 properties = self._properties(id, record.text, metadata)
                 self._writer.check_size(id, properties, self._dimension)
-                rows.append(Row(id, properties, record.vector))
+                rows.append(Row(id, record.key, record.text, metadata, properties, record.vector))
             self._writer.insert("update_metadata", rows)
             count += len(rows)
         return count
 
-    def _selected_pages(self, selection: Selection) -> Iterator[list[Record]]:
-        operation, wanted = "update_metadata", Wanted(vector=True)
+    def _selected_pages(
+        self, selection: Selection, wanted: Wanted = WHOLE
+    ) -> Iterator[list[Record]]:
+        operation = "update_metadata"
         if selection.ids is None:
             yield from self._records.pages_of(operation, selection.filter, wanted, BATCH)
         else:
-            yield self._records.selected(operation, selection.ids, selection.filter, True)
+            yield self._records.selected(operation, selection.ids, selection.filter, wanted.vector)
 
     def _scan_textless(
         self, filter: Compiled | None, *, batch_size: int, include_embedding: bool
@@ -380,6 +495,7 @@ class WeaviateStore(CollectionStore):
 
 _URL_OPTIONS: dict[str, Any] = {
     **dict.fromkeys(("collection", "grpc_host", "metric", "tenant", "vector_name", "index"), str),
+    **dict.fromkeys(("layout", "text_property", "id_property"), str),
     **dict.fromkeys(("dimension", "grpc_port"), int),
     "timeout": float,
     "create": flag,

@@ -63,9 +63,10 @@ def test_what_is_stored_comes_back_with_its_types(tmp_path: Path) -> None:
         "low": MIN_INTEGER, "high": MAX_INTEGER, "true": True, "list": [1, 2.0], "texts": ["", "é"],
         'say "hi"': "\n",
     }  # fmt: skip
-    for stored in (through_the_client(payload := OWN.write("a/b#3", "text", metadata)),
+    for stored in (through_the_client(payload := OWN.write("a/b#3", "text", metadata, '{"n":1}')),
                    through_the_engine(payload, tmp_path)):  # fmt: skip
-        document_id, text, read = OWN.read(point_id("a"), stored)
+        document_id, text, read, extra = OWN.read(point_id("a"), stored)
+        assert extra == '{"n":1}'
         assert (document_id, text) == ("a/b#3", "text")
         assert repr(dict(sorted(read.items()))) == repr(dict(sorted(metadata.items())))
 

@@ -442,6 +442,46 @@ class TestOfOthers:
             assert store.add([document(id)], on_conflict=policy) == [id]  # type: ignore[arg-type]
             assert client.retrieve("kb", [9])[0].payload == payload
 
+    def test_a_layout_that_names_no_place_for_an_extra_says_how_to_name_one(
+        self, client: QdrantClient
+    ) -> None:
+        layout = PayloadLayout(id="doc", text="content", metadata="")
+        options: dict[str, Any] = {"client": client, "metric": "dot", "dimension": 2}
+        store = QdrantStore("kb", layout=layout, **options)
+        store.add([document("old", {"extra": "a key of metadata"})])
+        with pytest.raises(DocumentError, match="keeps_extra") as caught:
+            store.add([document("new").replace(extra=[1])])
+        told = "layout=PayloadLayout(id='doc', text='content', metadata='', extra=\"extra\")"
+        assert told in str(caught.value)
+        assert store.get(["old"])[0].metadata == {"extra": "a key of metadata"}
+        layout = PayloadLayout(id="doc", text="content", metadata="", extra="more")
+        store = QdrantStore("kb", layout=layout, **options)
+        store.add([document("new", {"n": 1}).replace(extra=[1])])
+        with pytest.raises(DocumentError, match=r"more .*extra of a document"):
+            store.update_metadata(["new"], set={"more": 1})
+        with pytest.raises(UnsupportedFilterError, match="extra of documents"):
+            store.count("more == 1")
+        assert store.update_metadata(["new"], set={"n": None}) == 1
+        [found] = store.get(["new"])
+        assert (found.metadata, found.extra) == ({"n": None}, [1])
+        for one in store.scan(text=False):
+            assert one.extra is None
+            assert one.text == ""
+
+    def test_a_collection_from_before_extras_takes_them(self, client: QdrantClient) -> None:
+        options: dict[str, Any] = {"client": client, "metric": "dot", "dimension": 2}
+        store = QdrantStore("kb", **options)
+        store.add([document("old")])
+        note = client.get_collection("kb").config.metadata or {}
+        assert note["vecstore_layout"] == {
+            "version": 1, "id": "id", "text": "text", "metadata": "metadata",
+        }  # fmt: skip
+        [point] = client.scroll("kb")[0]
+        assert sorted(point.payload or {}) == ["id", "metadata", "text"]
+        store.add([document("old").replace(extra={"n": 1})])
+        [found] = store.get(["old"])
+        assert found.extra == {"n": 1}
+
     @pytest.mark.parametrize("id_key", [None, "key"])
     def test_keys_that_other_parts_of_the_document_have(
         self, client: QdrantClient, id_key: str | None

@@ -24,6 +24,7 @@ from vecstore.testing import (
 from vecstore.testing.store_suite.adding import Adding
 from vecstore.testing.store_suite.deleting import Deleting
 from vecstore.testing.store_suite.embedders import vector_of
+from vecstore.testing.store_suite.extra import Extra
 from vecstore.testing.store_suite.ids import Ids
 from vecstore.testing.store_suite.lives import Lives
 from vecstore.testing.store_suite.searching import Searching
@@ -109,6 +110,12 @@ class InLangchainsLayout(InMemory):
 
 class TestInLangchainsLayout(InLangchainsLayout, StoreSuite):
     chosen = (Ids, Adding, Updating, Deleting)
+
+
+class TestBesideTheKeysOfMetadata(InLangchainsLayout, Extra):
+    """Its extra stands among the keys of the metadata, under the name that the layout gives it."""
+
+    layout = PayloadLayout("doc", "content", "", "more")
 
 
 class TestFolder(PersistentStoreTests):

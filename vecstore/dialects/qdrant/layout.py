@@ -7,6 +7,9 @@ key of a user's can meet one of ours:
 
     {"id": "readme#3", "text": "Hello", "metadata": {"year": 2024, "tags": ["a"]}}
 
+What a document has beside its metadata stands there as well, under ``"extra"``: as JSON text, in
+which no filter looks, and which comes back with all digits of its numbers.
+
 Qdrant gives JSON back as it took it: ``1`` and ``1.0`` stay apart, ``null`` and ``[]`` are kept.
 """
 
@@ -26,6 +29,7 @@ from vecstore.frozen import frozen
 ID: Final = "id"
 TEXT: Final = "text"
 METADATA: Final = "metadata"
+EXTRA: Final = "extra"
 
 MIN_INTEGER: Final = -(2**63)
 MAX_INTEGER: Final = 2**63 - 1
@@ -56,19 +60,24 @@ class PayloadLayout:
         id: The key of the document's id; None where the point's own id, a UUID or a number, is it.
         text: The key of the text.
         metadata: The key of the metadata object; ``""`` where its keys stand beside the others.
+        extra: The key of the text that :attr:`~vecstore.Document.extra` is kept as. By default
+            ``"extra"`` where the others stand as in our own layout, and elsewhere none.
 
     Example:
         >>> LANGCHAIN.read("7", {"page_content": "Hello", "metadata": {"n": 1}})
-        ('7', 'Hello', {'n': 1})
+        ('7', 'Hello', {'n': 1}, None)
     """
 
     id: str | None = ID
     text: str = TEXT
     metadata: str = METADATA
+    extra: str | None = None
 
     def __post_init__(self) -> None:
         names = [self.text, self.metadata, *([] if self.id is None else [self.id])]
-        if not all(isinstance(name, str) for name in names) or not all((self.text, self.id != "")):
+        names += [] if self.extra is None else [self.extra]
+        named = self.text and self.id != "" and self.extra != ""
+        if not all(isinstance(name, str) for name in names) or not named:
             raise ConfigurationError(
                 'a layout names keys of payloads: PayloadLayout(id=None, text="document", '
                 'metadata="")'
@@ -77,11 +86,24 @@ class PayloadLayout:
             raise ConfigurationError(f"two parts of {self} stand under one key")
 
     @property
+    def extra_key(self) -> str | None:
+        """The key of what stands beside the metadata; None where there is no place for it.
+
+        Example:
+            >>> OWN.extra_key, LANGCHAIN.extra_key, PayloadLayout(metadata="", extra="x").extra_key
+            ('extra', None, 'x')
+        """
+        if self.extra is not None:
+            return self.extra
+        return EXTRA if (self.id, self.text, self.metadata) == (ID, TEXT, METADATA) else None
+
+    @property
     def reserved(self) -> Mapping[str, str]:
         """Keys that metadata cannot have, because another part of the document stands there."""
         if self.metadata:
             return {}
-        return {self.text: "text", **({} if self.id is None else {self.id: "id"})}
+        own = {self.text: "text", self.id: "id", self.extra_key: "extra"}
+        return {key: part for key, part in own.items() if key is not None}
 
     def check_reserved(self, names: Iterable[str], document_id: str | None = None) -> None:
         """Refuse metadata with a key that is another part's.
@@ -106,25 +128,39 @@ class PayloadLayout:
                     key=key_text((name,)),
                 )
 
-    def write(self, document_id: str, text: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
-        """The payload that holds a document."""
-        own = {} if self.id is None else {self.id: document_id}
+    def write(
+        self, document_id: str, text: str, metadata: Mapping[str, Any], extra: str | None = None
+    ) -> dict[str, Any]:
+        """The payload that holds a document; ``extra`` as JSON text."""
+        own = {self.text: text}
+        if self.id is not None:
+            own[self.id] = document_id
+        if extra is not None and self.extra_key is not None:
+            own[self.extra_key] = extra
         if self.metadata:
-            return {**own, self.text: text, self.metadata: metadata}
-        return {**metadata, **own, self.text: text}
+            return {**own, self.metadata: metadata}
+        return {**metadata, **own}
 
-    def read(self, point: str, payload: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
-        """Id, text and metadata of the document that a payload holds."""
+    def read(
+        self, point: str, payload: Mapping[str, Any]
+    ) -> tuple[str, str, dict[str, Any], str | None]:
+        """Id, text, metadata and, as JSON text, extra of the document that a payload holds."""
         document_id, metadata = self.parts(point, payload)
         text = payload.get(self.text)
-        return document_id, text if isinstance(text, str) else "", dict(metadata or {})
+        extra = None if self.extra_key is None else payload.get(self.extra_key)
+        return (
+            document_id,
+            text if isinstance(text, str) else "",
+            dict(metadata or {}),
+            extra if isinstance(extra, str) else None,
+        )
 
     def parts(self, point: str, payload: Mapping[str, Any]) -> tuple[Any, Any]:
         """What stands where the id and the metadata should; None where nothing does."""
         document_id = point if self.id is None else payload.get(self.id)
         if self.metadata:
             return document_id, payload.get(self.metadata)
-        own = (self.id, self.text)
+        own = (self.id, self.text, self.extra_key)
         return document_id, {key: value for key, value in payload.items() if key not in own}
 
 

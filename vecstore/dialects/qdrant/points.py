@@ -183,7 +183,7 @@ class Points:
         include_embedding: bool,
         size: int,
         *,
-        without: str | None = None,
+        textless: bool = False,
     ) -> Iterator[list[Any]]:
         """All points that match, page by page, in the order of the points' ids.
 
@@ -192,9 +192,9 @@ class Points:
             filter: Which points; None for all.
             include_embedding: Whether to read vectors.
             size: Of a page; in local mode of the first, and later ones are larger.
-            without: A key of payloads that is not read.
+            textless: Whether texts, and what stands beside metadata, are not wanted.
         """
-        return self._pages(operation, as_model(filter), include_embedding, size, without)
+        return self._pages(operation, as_model(filter), include_embedding, size, textless)
 
     def _pages(
         self,
@@ -202,15 +202,17 @@ class Points:
         filter: Any,
         include_embedding: bool,
         size: int,
-        without: str | None = None,
+        textless: bool = False,
     ) -> Iterator[list[Any]]:
         from qdrant_client import models
 
         offset: Any = None
-        # A key that has to be quoted is none that every version leaves out; it is read then.
         payload: Any = True
-        if without is not None and without.isidentifier():
-            payload = models.PayloadSelectorExclude(exclude=[without])
+        if textless:
+            # A key that has to be quoted is none that every version leaves out; it is read then.
+            keys = [self.layout.text, self.layout.extra_key or ""]
+            left_out = [key for key in keys if key.isidentifier()]
+            payload = models.PayloadSelectorExclude(exclude=left_out) if left_out else True
 
         def ask(client: Any) -> Any:
             return client.scroll(
@@ -242,14 +244,15 @@ class Points:
             sign: What to multiply scores with; None where points have none.
         """
         for point in self.holding(points, foreign):
-            document_id, text, metadata = self.layout.read(str(point.id), point.payload or {})
+            payload = point.payload or {}
+            document_id, text, metadata, extra = self.layout.read(str(point.id), payload)
             embedding = self._vector(point.vector)
             if embedding is not None:
                 embedding.flags.writeable = False
             # A server scores in float32. Local mode has more digits, in which equal vectors differ
             # by the place where they stand.
             score = None if sign is None else float(np.float32(sign * point.score))
-            yield stored_document(document_id, text, metadata, embedding, score)
+            yield stored_document(document_id, text, metadata, embedding, score, extra)
 
     def holding(self, points: Iterable[Any], foreign: ForeignRecords) -> Iterator[Any]:
         """Those of the points that hold a document."""

@@ -108,6 +108,7 @@ class QdrantStore(CollectionStore):
     engine: ClassVar[str] = "Qdrant"
     capabilities: StoreCapabilities = StoreCapabilities(
         vectorless=True,
+        keeps_extra=True,
         filtered_count=True,
         native_ids=True,
         min_integer=MIN_INTEGER,
@@ -175,6 +176,7 @@ class QdrantStore(CollectionStore):
             max_vector_length=None if metric == "cosine" else LONGEST_IN_FLOAT32,
             exact_topk=exact,
             id_charset="any" if layout.id else "uuid_or_number",
+            keeps_extra=layout.extra_key is not None,
         )
         super().__init__(embedder, metric=metric, dimension=dimension, batching=batching, **common)
         self._dialect = Qdrant(prefix=layout.metadata, schema=self.schema)
@@ -286,6 +288,14 @@ class QdrantStore(CollectionStore):
                 raise error
         return self._dialect.compile_to_read(filter)
 
+    def _extra_remedy(self) -> str:
+        parts = ("id", "text", "metadata")
+        shown = ", ".join(f"{part}={getattr(self._layout, part)!r}" for part in parts)
+        return (
+            f"the layout of {self._title} names no key of payloads for it; open the store with "
+            f'layout=PayloadLayout({shown}, extra="extra"), or with any other key that is free'
+        )
+
     def _check_documents(self, documents: Sequence[Any]) -> None:
         for document in documents:
             self._layout.check_reserved(document.metadata, document.id)
@@ -312,7 +322,10 @@ class QdrantStore(CollectionStore):
                     id=places[batch.ids[row]],
                     vector={} if batch.vectorless else self._records.named(vectors[row].tolist()),
                     payload=self._layout.write(
-                        batch.ids[row], batch.texts[row], batch.metadata[row]
+                        batch.ids[row],
+                        batch.texts[row],
+                        batch.metadata[row],
+                        batch.extras[row] if batch.extras else None,
                     ),
                 )
                 for row in rows
@@ -459,8 +472,10 @@ class QdrantStore(CollectionStore):
         self, filter: Any, *, batch_size: int, include_embedding: bool
     ) -> Iterator[Document]:
         if self._exists("scan"):
-            foreign, text = ForeignRecords(self._title), self._layout.text
-            pages = self._records.pages("scan", filter, include_embedding, batch_size, without=text)
+            foreign = ForeignRecords(self._title)
+            pages = self._records.pages(
+                "scan", filter, include_embedding, batch_size, textless=True
+            )
             for page in pages:
                 for one in self._records.documents(page, foreign):
                     # Some versions send the text all the same.
@@ -471,12 +486,10 @@ class QdrantStore(CollectionStore):
     ) -> Iterator[tuple[str, Mapping[str, Any]]]:
         if self._exists("scan"):
             foreign = ForeignRecords(self._title)
-            pages = self._records.pages(
-                "scan", filter, False, batch_size, without=self._layout.text
-            )
+            pages = self._records.pages("scan", filter, False, batch_size, textless=True)
             for page in pages:
                 for point in self._records.holding(page, foreign):
-                    id, _, metadata = self._layout.read(str(point.id), point.payload or {})
+                    id, _, metadata, _ = self._layout.read(str(point.id), point.payload or {})
                     yield id, metadata
 
     def _delete_judged(self, selection: Selection, judge: Judge) -> int:

@@ -76,6 +76,9 @@ class Extra(StoreSuiteBase):
             store.search_many(["query"], top_k=size)[0],
         ):
             assert {one.id: _written(one.extra) for one in found} == wanted
+        for vectors in (False, True):
+            bare = {one.id: one.extra for one in store.scan(text=False, include_embedding=vectors)}
+            assert bare == dict.fromkeys(ids)
         store.add(store.get(ids, include_embedding=True))
         assert {id: _written(extra) for id, extra in self._held(store).items()} == wanted
 

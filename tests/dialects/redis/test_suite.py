@@ -23,6 +23,7 @@ from vecstore.testing import (
 )
 from vecstore.testing.store_suite.base import StoreSuiteBase
 from vecstore.testing.store_suite.embedders import vector_of
+from vecstore.testing.store_suite.extra import Extra
 from vecstore.testing.store_suite.lives import Lives
 from vecstore.testing.store_suite.processes import Processes
 from vecstore.testing.store_suite.searching import Searching
@@ -105,6 +106,7 @@ LEAN = (
     "test_a_record_that_is_no_document_stops_no_call",
     "test_closing_while_others_are_at_work",
     Processes,
+    Extra,
 )
 
 

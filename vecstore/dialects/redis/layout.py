@@ -29,6 +29,8 @@ TEXT: Final = "text"
 METADATA: Final = "metadata"
 TOKENS: Final = "tokens"
 VECTOR: Final = "vector"
+EXTRA: Final = "extra"
+"""What a document has beside its metadata, as JSON text, where it has any; no index knows it."""
 
 ORDERED_BYTES: Final = 64
 """Bytes of a text of which an ordering takes note: each is two more tokens of a document."""

@@ -16,6 +16,7 @@ from typing import Any, Final
 from vecstore.dialects.redis.client import Calls
 from vecstore.dialects.redis.layout import (
     EVERY_DOCUMENT,
+    EXTRA,
     METADATA,
     TEXT,
     TOKENS,
@@ -96,6 +97,7 @@ class Record:
     held: bytes
     metadata: Any
     embedding: Any = None
+    extra: str | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -202,7 +204,7 @@ class Records:
         """The hashes of some ids that hold metadata, and match by it."""
         import numpy as np
 
-        names = [METADATA, *([TEXT] if texts else []), *([VECTOR] if embeddings else [])]
+        names = [METADATA, *([TEXT, EXTRA] if texts else []), *([VECTOR] if embeddings else [])]
         ids = list(ids)
         found = []
         for start in range(0, len(ids), BATCH):
@@ -215,16 +217,18 @@ class Records:
                 if isinstance(metadata, dict) and filter and not filter.matches(metadata):
                     continue
                 text = (values[1] or b"").decode("utf-8", "replace") if texts else ""
-                vector = None
+                extra, vector = None, None
+                if texts and values[2] is not None:
+                    extra = values[2].decode("utf-8", "replace")
                 if embeddings and values[-1] is not None and len(values[-1]) % 4 == 0:
                     vector = np.frombuffer(values[-1], dtype="<f4")
-                found.append(Record(id, text, values[0], metadata, vector))
+                found.append(Record(id, text, values[0], metadata, vector, extra))
         return found
 
     def documents(self, records: Iterable[Record], foreign: ForeignRecords) -> Iterator[Document]:
         """The documents that records hold; ``foreign`` takes note of those that hold none."""
         for one in self.holding(records, foreign):
-            yield stored_document(one.id, one.text, one.metadata, one.embedding)
+            yield stored_document(one.id, one.text, one.metadata, one.embedding, extra=one.extra)
 
     def holding(self, records: Iterable[Record], foreign: ForeignRecords) -> Iterator[Record]:
         """Those of the records that hold a document."""

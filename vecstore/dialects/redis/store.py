@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Unpack
 from vecstore.dialects.declared import Path
 from vecstore.dialects.redis.client import Calls
 from vecstore.dialects.redis.dialect import Redis
-from vecstore.dialects.redis.layout import TEXT, TOKENS, VECTOR, Layout, number_field
+from vecstore.dialects.redis.layout import EXTRA, TEXT, TOKENS, VECTOR, Layout, number_field
 from vecstore.dialects.redis.records import MOST_FOUND, Condition, Record, Records
 from vecstore.document import Document
 from vecstore.embedding import BatchingStrategy, EmbedderInput
@@ -86,6 +86,7 @@ class RedisStore(CollectionStore):
         batch_atomic=True,
         scoped_add_atomic=True,
         filtered_count=True,
+        keeps_extra=True,
         max_text_bytes=2**28,
         max_dimension=32_768,
         min_vector_length=SHORTEST_IN_FLOAT32,
@@ -266,6 +267,7 @@ class RedisStore(CollectionStore):
                     **self._records.layout.write(batch.metadata[row]),
                     TEXT: batch.texts[row],
                     VECTOR: vectors[row].tobytes(),
+                    **_extra_of(batch, row),
                 }
                 for row in rows
             ]
@@ -399,6 +401,11 @@ class RedisStore(CollectionStore):
         if not self._exists("clear"):
             return 0
         return self._records.remove("clear", self._records.ids("clear", None))
+
+
+def _extra_of(batch: Batch, row: int) -> dict[str, str]:
+    extra = batch.extras[row] if batch.extras else None
+    return {} if extra is None else {EXTRA: extra}
 
 
 def _both(filter: Condition | None, judge: Judge | None) -> Callable[[Any], bool | None]:

@@ -28,6 +28,7 @@ from vecstore.testing import (
 from vecstore.testing.store_suite.adding import Adding
 from vecstore.testing.store_suite.deleting import Deleting
 from vecstore.testing.store_suite.embedders import vector_of
+from vecstore.testing.store_suite.extra import Extra
 from vecstore.testing.store_suite.foreign import Foreign
 from vecstore.testing.store_suite.ids import Ids
 from vecstore.testing.store_suite.lifecycle import Lifecycle
@@ -41,6 +42,7 @@ from vecstore.testing.store_suite.updating import Updating
 _numbers = count(1)
 IN_MEMORY = (
     Metadata,
+    Extra,
     Foreign,
     "test_each_is_its_own",
     "test_known_scores",
@@ -58,6 +60,7 @@ IN_MEMORY = (
     "test_very_long_and_very_short_vectors",
 )
 ON_A_SERVER = (
+    "test_an_extra_goes_with_its_document",
     "test_get_by_filter_and_by_both",
     "test_scan_while_others_write",
     "test_set_and_unset",
@@ -125,10 +128,14 @@ class TestEuclideanScores(InMemory, Searching):
     metric = "euclidean"
 
 
-class TestPlain(Ids, Adding, Deleting, Updating):
+class TestPlain(Ids, Adding, Deleting, Updating, Extra):
     """Metadata as other programs write it."""
 
-    chosen = ("test_replace_changes_the_whole_document", "test_texts_and_vectors_stay")
+    chosen = (
+        "test_replace_changes_the_whole_document",
+        "test_texts_and_vectors_stay",
+        "test_an_extra_is_kept_or_refused_by_name",
+    )
     # These ask whether a key is there, which the plain layout cannot tell.
     test_set_and_unset = None
     test_null_and_empty_list_are_set_as_declared = None
@@ -159,7 +166,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]
         yield address
 
 
-class TestServer(Reading, Updating, Deleting, Lifecycle, Processes):
+class TestServer(Reading, Updating, Deleting, Extra, Lifecycle, Processes):
     """The engine in a process of its own, through the client that speaks HTTP."""
 
     chosen = ON_A_SERVER

@@ -10,6 +10,8 @@ integer that is ordered as the number is. The texts of some keys are ordered by 
     {"vecstore_metadata": "{\"year\": 2020}", "vecstore_tokens": ["[]", "[\"year\"]", "..."],
      "vecstore_number[\"year\"]": 4656589307418312704}
 
+What a document has beside its metadata is one more text, which no filter asks for.
+
 An upsert adds to the metadata that is there, so the integers of a key that is gone may stay behind.
 The list is replaced as a whole, and holds a token that says where a number or such a text is: an
 ordering asks for both.
@@ -45,6 +47,7 @@ Target = Literal["local", "cloud"]
 
 TOKENS: Final = "vecstore_tokens"
 METADATA: Final = "vecstore_metadata"
+EXTRA: Final = "vecstore_extra"
 _NUMBER: Final = "vecstore_number"
 _TEXT: Final = "vecstore_text"
 

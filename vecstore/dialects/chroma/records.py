@@ -9,6 +9,7 @@ from itertools import count
 from typing import Any, Final, Protocol
 
 from vecstore.dialects.chroma.client import Calls
+from vecstore.dialects.chroma.layout import EXTRA
 from vecstore.document import Document, stored_document
 from vecstore.errors import BackendError
 from vecstore.store.drivers import in_parts
@@ -43,6 +44,7 @@ class Record:
     fields: Mapping[str, Any] | None
     metadata: Any
     embedding: Any = None
+    extra: str | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -52,12 +54,14 @@ class Records:
     Attributes:
         call: The client.
         layout: How metadata stands in them.
+        extras: Whether what stands beside metadata has a place in them.
         page: How many records are read at once, where that is limited.
         collection: The client's collection, once there is one.
     """
 
     call: Calls
     layout: RecordLayout
+    extras: bool
     page: int | None = None
     collection: Any = field(default=None, repr=False)
 
@@ -115,7 +119,9 @@ class Records:
     def documents(self, records: Iterable[Record], foreign: ForeignRecords) -> Iterator[Document]:
         """The documents that records hold; ``foreign`` takes note of those that hold none."""
         for one in self.holding(records, foreign):
-            yield stored_document(one.id, one.text, one.metadata or {}, one.embedding)
+            yield stored_document(
+                one.id, one.text, one.metadata or {}, one.embedding, extra=one.extra
+            )
 
     def holding(self, records: Iterable[Record], foreign: ForeignRecords) -> Iterator[Record]:
         """Those of the records that hold a document."""
@@ -176,11 +182,16 @@ class Records:
                 fields,
                 self.layout.read(fields),
                 None if vectors is None else vectors[row],
+                self._extra(fields) if texts else None,
             )
             for row, (id, text, fields) in enumerate(
                 zip(found["ids"], documents, found["metadatas"], strict=True)
             )
         ]
+
+    def _extra(self, fields: Mapping[str, Any] | None) -> str | None:
+        extra = (fields or {}).get(EXTRA) if self.extras else None
+        return extra if isinstance(extra, str) else None
 
     # --- writing -----------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Unpack
 from vecstore.dialects.chroma.client import Calls
 from vecstore.dialects.chroma.collection import CollectionPlan
 from vecstore.dialects.chroma.dialect import Chroma, Layout
-from vecstore.dialects.chroma.layout import ExactLayout, PlainLayout, Target
+from vecstore.dialects.chroma.layout import EXTRA, ExactLayout, PlainLayout, Target
 from vecstore.dialects.chroma.records import (
     AT_ONCE_IN_THE_CLOUD,
     IDS_AT_ONCE,
@@ -94,6 +94,7 @@ class ChromaStore(CollectionStore):
     name: ClassVar[str] = "chroma"
     engine: ClassVar[str] = "Chroma"
     capabilities: StoreCapabilities = StoreCapabilities(
+        keeps_extra=True,
         filtered_count=True,
         min_vector_length=SHORTEST_IN_FLOAT32,
         max_vector_length=LONGEST_IN_FLOAT32,
@@ -162,7 +163,9 @@ class ChromaStore(CollectionStore):
                 else PlainLayout()
             )
             page = AT_ONCE_IN_THE_CLOUD if self._plan.target == "cloud" else None
-            self._records = Records(call=self._call, layout=self._layout, page=page)
+            self._records = Records(
+                call=self._call, layout=self._layout, extras=self._plan.exact, page=page
+            )
             self._create = self._call.local if create is None else create
             self._set_capabilities()
         except BaseException:
@@ -220,7 +223,9 @@ class ChromaStore(CollectionStore):
         """What depends on where the engine is, and on the layout."""
         most = int(self._call("open", lambda client: client.get_max_batch_size()))
         self.capabilities = replace(
-            self.capabilities, max_batch=max(1, min(most, self._records.page or IDS_AT_ONCE))
+            self.capabilities,
+            keeps_extra=self._plan.exact,
+            max_batch=max(1, min(most, self._records.page or IDS_AT_ONCE)),
         )
         if self._metric == "dot":
             self.capabilities = replace(self.capabilities, min_vector_length=_SHORTEST_UNDER_DOT)
@@ -281,6 +286,12 @@ class ChromaStore(CollectionStore):
     def _compile_filter(self, filter: Expression) -> Compiled:
         return self._dialect.compile(filter, limits=None)
 
+    def _extra_remedy(self) -> str:
+        return (
+            f"{self._title} has metadata as other programs write it, in which it would be a key "
+            'of metadata; collections that this store makes with layout="exact" keep it'
+        )
+
     def _check_documents(self, documents: Sequence[Any]) -> None:
         for document in documents:
             self._layout.check(document.metadata, document.id)
@@ -293,7 +304,11 @@ class ChromaStore(CollectionStore):
             ids = [batch.ids[row] for row in rows]
             if ids:
                 fields = [self._layout.write(batch.metadata[row]) for row in rows]
-                if not self._plan.exact:
+                if self._plan.exact:
+                    # None takes out that of the document that was there.
+                    for row, one in zip(rows, fields, strict=True):
+                        one[EXTRA] = batch.extras[row] if batch.extras else None
+                else:
                     self._take_out("add", ids, fields)
                 texts = [batch.texts[row] for row in rows]
                 self._records.upsert("add", ids, texts, fields, batch.vectors[list(rows)])

@@ -20,6 +20,7 @@ from vecstore.testing import (
     StoreSuite,
 )
 from vecstore.testing.store_suite.embedders import vector_of
+from vecstore.testing.store_suite.extra import Extra
 from vecstore.testing.store_suite.lives import Lives
 from vecstore.testing.store_suite.processes import Processes
 from vecstore.testing.store_suite.searching import Searching
@@ -47,8 +48,8 @@ class InFolder:
         assert isinstance(store, LanceDBStore)
         table = store.native.open_table(store._collection)
         vector = vector_of("damaged")[None]
-        schema = table_schema(vector.shape[1], store.metric)
-        row = written(schema, ["damaged"], [""], [{"n": -1}], vector)
+        schema = table_schema(vector.shape[1], store.metric, extra=True)
+        row = written(schema, ["damaged"], [""], [{"n": -1}], (), vector)
         place = row.column_names.index("metadata")
         table.add(row.set_column(place, row.schema.field(place), pa.array([DAMAGED[what]])))
         return True
@@ -76,6 +77,7 @@ LEAN = (
     "test_a_record_that_is_no_document_stops_no_call",
     "test_closing_while_others_are_at_work",
     Processes,
+    Extra,
 )
 """A write takes a hundredth of a second: what each hook does once, and what engines get wrong."""
 

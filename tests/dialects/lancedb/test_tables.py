@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from vecstore import (
     BackendError,
     ConfigurationError,
     Document,
+    DocumentError,
     LanceDBStore,
     SchemaMismatchError,
     StoreClosedError,
@@ -121,7 +123,7 @@ def test_tables_of_others_are_refused_when_the_store_opens(tmp_path: Path) -> No
 
 
 def test_every_difference_is_named(tmp_path: Path) -> None:
-    wanted = table_schema(3, "cosine")
+    wanted = table_schema(3, "cosine", extra=False)
     other = wanted.set(0, pa.field("id", pa.int64(), nullable=False))
     other = other.set(1, pa.field("text", pa.string()))
     other = other.append(pa.field("more", pa.int64(), nullable=False))
@@ -139,13 +141,37 @@ def test_every_difference_is_named(tmp_path: Path) -> None:
 
 
 def test_columns_of_others_beside_ours(tmp_path: Path) -> None:
-    made(tmp_path, table_schema(2, "cosine").append(pa.field("more", pa.int64())))
+    made(tmp_path, table_schema(2, "cosine", extra=False).append(pa.field("more", pa.int64())))
     with LanceDBStore("docs", path=tmp_path) as store:
         store.add([document("a", n=1)])
         store.native.open_table("docs").update(values={"more": 7})
         store.update_metadata(["a"], set={"n": 2})
         assert store.native.open_table("docs").to_arrow()["more"].to_pylist() == [7]
         assert store.count("n == 2") == 1
+
+
+def test_a_table_from_before_extras_takes_them_once_it_has_the_column(tmp_path: Path) -> None:
+    made(tmp_path, table_schema(2, "cosine", extra=False))
+    with LanceDBStore("docs", path=tmp_path) as store, LanceDBStore("docs", path=tmp_path) as old:
+        store.add([document("a")])
+        with pytest.raises(DocumentError, match="keeps_extra") as caught:
+            store.add([document("b").replace(extra=[1]), document("c")])
+        assert [one.id for one in store.scan()] == ["a"]
+        line = re.search(r"store\.native.* as string\)\"\}\)", str(caught.value))
+        assert line is not None
+        eval(line[0], {"store": store})  # what the error says to run
+        with LanceDBStore("docs", path=tmp_path) as again:
+            again.add([document(id).replace(extra={"of": id}) for id in "ab"])
+            assert again.update_metadata(["a"], set={"n": 1}) == 1
+            assert [one.extra for one in again.get(["a", "b"])] == [{"of": "a"}, {"of": "b"}]
+            # A store that was open before reads as ever, and replaces whole documents.
+            assert old.get(["a"])[0].metadata == {"n": 1}
+            assert old.update_metadata(["a"], set={"n": 2}) == 1
+            old.add([document("b")])
+            assert [one.extra for one in again.get(["a", "b"])] == [{"of": "a"}, None]
+            assert [one.extra for one in old.get(["a", "b"])] == [{"of": "a"}, None]
+            old.add([document("c").replace(extra=0)])
+            assert again.get(["c"])[0].extra == 0
 
 
 def test_a_table_that_is_dropped_is_told(tmp_path: Path) -> None:

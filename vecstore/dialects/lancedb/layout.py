@@ -20,6 +20,8 @@ METADATA: Final = "metadata"
 TOKENS: Final = "vecstore_tokens"
 ORDERED: Final = "vecstore_ordered"
 VECTOR: Final = "vector"
+EXTRA: Final = "vecstore_extra"
+"""What a document has beside its metadata, as JSON text; tables of before have no such column."""
 
 
 @lru_cache(maxsize=4_096)

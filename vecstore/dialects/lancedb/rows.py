@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from vecstore.dialects.lancedb.client import Calls
 from vecstore.dialects.lancedb.dialect import quoted_text
 from vecstore.dialects.lancedb.layout import (
+    EXTRA,
     ID,
     METADATA,
     ORDERED,
@@ -46,9 +47,11 @@ class Rows:
 
     Attributes:
         call: The table.
+        extras: Whether it has a column for what stands beside metadata.
     """
 
     call: Calls
+    extras: bool = True
 
     # --- conditions --------------------------------------------------------------------------
 
@@ -64,6 +67,11 @@ class Rows:
         return " AND ".join(parts) or None
 
     # --- reading -----------------------------------------------------------------------------
+
+    def columns(self, include_embedding: bool) -> list[str]:
+        """The columns that hold a document."""
+        extra = [EXTRA] if self.extras else []
+        return [ID, TEXT, METADATA, *extra, *([VECTOR] if include_embedding else [])]
 
     def read(
         self, operation: str, condition: str | None, columns: Sequence[str], limit: int = EVERY_ROW
@@ -83,7 +91,7 @@ class Rows:
         found: list[Row] = []
         for part in id_parts(tuple(ids), IDS_AT_ONCE):
             condition = self.condition(Selection(ids=part, filter=filter))
-            found += self.read(operation, condition, columns_of(include_embedding))
+            found += self.read(operation, condition, self.columns(include_embedding))
         return found
 
     def pages(
@@ -99,7 +107,7 @@ class Rows:
 
         Whatever is written meanwhile, a row that is there throughout keeps its id.
         """
-        wanted = columns_of(include_embedding) if columns is None else columns
+        wanted = self.columns(include_embedding) if columns is None else columns
         for ids in self._ids(operation, filter):
             for part in id_parts(ids, size):
                 found = self.read(
@@ -164,13 +172,9 @@ class Rows:
                 row[METADATA],
                 row.get(VECTOR),
                 None if scores is None else scores[row[ID]],
+                row.get(EXTRA),
                 shared=True,
             )
-
-
-def columns_of(include_embedding: bool) -> list[str]:
-    """The columns that hold a document."""
-    return [ID, TEXT, METADATA, *([VECTOR] if include_embedding else [])]
 
 
 def rows_of(found: pa.Table) -> list[Row]:
@@ -189,9 +193,10 @@ def written(
     ids: Sequence[str],
     texts: Sequence[str],
     metadata: Sequence[Mapping[str, Any]],
+    extras: Sequence[str | None],
     vectors: Matrix,
 ) -> pa.Table:
-    """Documents as the columns of a table."""
+    """Documents as the columns of a table; ``extras`` are empty where no document has one."""
     import pyarrow as pa
 
     flat = pa.array(vectors.ravel())
@@ -199,6 +204,7 @@ def written(
         ID: pa.array(ids, pa.string()),
         TEXT: pa.array(texts, pa.string()),
         **changed_columns(metadata),
+        EXTRA: pa.array(extras or [None] * len(ids), pa.string()),
         VECTOR: pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1]),
     }
     return pa.table([columns[name] for name in schema.names], schema=schema)

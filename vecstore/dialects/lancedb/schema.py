@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from vecstore.dialects.lancedb.layout import ID, METADATA, ORDERED, TEXT, TOKENS, VECTOR
+from vecstore.dialects.lancedb.layout import EXTRA, ID, METADATA, ORDERED, TEXT, TOKENS, VECTOR
 from vecstore.store.capabilities import METRICS, Metric
 from vecstore.store.drivers import misfit
 
@@ -16,8 +16,11 @@ _NOTE: Final = b"vecstore"
 _OWN: Final = (ID, TEXT, METADATA, TOKENS, ORDERED, VECTOR)
 
 
-def table_schema(dimension: int, metric: Metric) -> pa.Schema:
-    """The columns of a table, of which none can be empty, and a note of how vectors compare."""
+def table_schema(dimension: int, metric: Metric, *, extra: bool) -> pa.Schema:
+    """The columns of a table, and a note of how vectors compare.
+
+    None of them can be empty but that for what stands beside metadata, where there is one.
+    """
     import pyarrow as pa
 
     columns = {
@@ -28,8 +31,9 @@ def table_schema(dimension: int, metric: Metric) -> pa.Schema:
         ORDERED: pa.json_(),
         VECTOR: pa.list_(pa.float32(), dimension),
     }
+    fields = [pa.field(name, kind, nullable=False) for name, kind in columns.items()]
     return pa.schema(
-        [pa.field(name, kind, nullable=False) for name, kind in columns.items()],
+        [*fields, *([pa.field(EXTRA, pa.string())] if extra else [])],
         metadata={_NOTE: json.dumps({"metric": metric}).encode()},
     )
 
@@ -54,7 +58,7 @@ def check_table(found: pa.Schema, name: str, metric: Metric, dimension: int | No
         )
     vectors = found.field(VECTOR).type
     length = getattr(vectors, "list_size", None)
-    wanted = table_schema(length or 1, metric)
+    wanted = table_schema(length or 1, metric, extra=False)
     faults = [
         f"the column {column} is {_kind(found, column)}, not {_kind(wanted, column)}"
         for column in _OWN
@@ -74,6 +78,11 @@ def check_table(found: pa.Schema, name: str, metric: Metric, dimension: int | No
         raise misfit(title, faults)
     assert length is not None
     return int(length)
+
+
+def has_extra(found: pa.Schema) -> bool:
+    """Whether a table has a column for what stands beside metadata."""
+    return EXTRA in found.names and _kind(found, EXTRA) == "string" and found.field(EXTRA).nullable
 
 
 def _metric_of(found: pa.Schema) -> str | None:

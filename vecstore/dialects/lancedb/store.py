@@ -14,18 +14,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, Unpack
 
 from vecstore.dialects.lancedb.client import Calls
 from vecstore.dialects.lancedb.dialect import LanceDB
-from vecstore.dialects.lancedb.layout import ID, METADATA, TOKENS, VECTOR
+from vecstore.dialects.lancedb.layout import EXTRA, ID, METADATA, TOKENS, VECTOR
 from vecstore.dialects.lancedb.rows import (
     EVERY_ROW,
     IDS_AT_ONCE,
     Row,
     Rows,
     changed_columns,
-    columns_of,
     rows_of,
     written,
 )
-from vecstore.dialects.lancedb.schema import check_table, table_schema
+from vecstore.dialects.lancedb.schema import check_table, has_extra, table_schema
 from vecstore.document import Document
 from vecstore.embedding import BatchingStrategy, EmbedderInput
 from vecstore.errors import BackendError, ConfigurationError
@@ -41,6 +40,7 @@ from vecstore.store.ranking import filled, top_with_ties
 from vecstore.store.url import StoreURL, flag
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from lancedb.db import DBConnection
 
     from vecstore.vectors import Matrix, Vector
@@ -109,6 +109,7 @@ class LanceDBStore(CollectionStore):
         tells_replaced=True,
         filtered_count=True,
         native_ids=True,
+        keeps_extra=True,
         max_text_bytes=2**30,
         min_vector_length=SHORTEST_IN_FLOAT32,
         max_vector_length=LONGEST_IN_FLOAT32,
@@ -182,10 +183,18 @@ class LanceDBStore(CollectionStore):
             return False
         found = self._call(operation, lambda table: table.schema)
         self._settle(dimension=check_table(found, self._collection, self._metric, self._dimension))
+        self._note_extra(found)
         return True
 
+    def _note_extra(self, found: pa.Schema) -> None:
+        """Take note of whether the table has a column for what stands beside metadata."""
+        extras = has_extra(found)
+        if extras != self._records.extras:
+            self._records.extras = extras
+            self.capabilities = replace(self.capabilities, keeps_extra=extras)
+
     def _make_collection(self, dimension: int) -> None:
-        schema = table_schema(dimension, self._metric)
+        schema = table_schema(dimension, self._metric, extra=True)
 
         def make() -> None:
             if self._call.find("add") is None:
@@ -204,6 +213,13 @@ class LanceDBStore(CollectionStore):
     def _compile_filter(self, filter: Expression) -> Compiled:
         return self._dialect.compile(filter, limits=None)
 
+    def _extra_remedy(self) -> str:
+        return (
+            f"{self._title} has no column for it; run "
+            f"store.native.open_table({self._collection!r}).add_columns("
+            f'{{"{EXTRA}": "cast(NULL as string)"}}) and open the store again'
+        )
+
     def _add(self, batch: Batch) -> Iterable[str]:
         self._make_ready(batch)
         return self._changing("add", lambda: self._write(batch), [])
@@ -220,11 +236,16 @@ class LanceDBStore(CollectionStore):
             return []
         whole = len(rows) == len(batch)
         table = self._call.table
+        # Somebody may have added the column meanwhile: what it holds of a document that is
+        # replaced would stay. A document that has an extra has been told that there is a column.
+        self._note_extra(table.schema)
+        extra = self._records.extras or bool(batch.extras)
         columns = written(
-            table_schema(batch.vectors.shape[1], self._metric),
+            table_schema(batch.vectors.shape[1], self._metric, extra=extra),
             [batch.ids[row] for row in rows],
             [batch.texts[row] for row in rows],
             [batch.metadata[row] for row in rows],
+            [batch.extras[row] for row in rows] if batch.extras else (),
             batch.vectors if whole else batch.vectors[rows],
         )
         replaced = [batch.ids[row] for row in rows if batch.ids[row] in stored]
@@ -262,7 +283,7 @@ class LanceDBStore(CollectionStore):
         if not self._exists("search"):
             return []
         condition = self._records.condition(selection)
-        columns = [*columns_of(include_embedding), "_distance"]
+        columns = [*self._records.columns(include_embedding), "_distance"]
         scale = _scale_of(vector) if self._metric == "dot" else 1.0
         probe = vector * vector.dtype.type(scale)
         foreign = ForeignRecords(self._title)
@@ -303,7 +324,7 @@ class LanceDBStore(CollectionStore):
         if selection.ids is not None or not self._exists("get"):
             return super()._get(selection, limit=limit, include_embedding=include_embedding)
         condition = self._records.condition(selection)
-        columns = columns_of(include_embedding)
+        columns = self._records.columns(include_embedding)
         foreign = ForeignRecords(self._title)
 
         def ask(size: int) -> list[Row]:
@@ -377,7 +398,7 @@ class LanceDBStore(CollectionStore):
             return 0
         columns = changed_columns([changed(row[METADATA], set, unset) for row in rows])
         columns = {ID: pa.array([row[ID] for row in rows], pa.string()), **columns}
-        schema = table_schema(1, self._metric)
+        schema = table_schema(1, self._metric, extra=False)
         fields = pa.schema([schema.field(name) for name in columns])
         table = pa.table(list(columns.values()), schema=fields)
         self._call.table.merge_insert(ID).when_matched_update_all().execute(table)

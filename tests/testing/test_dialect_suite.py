@@ -15,6 +15,7 @@ import pytest
 
 from tests.dialects.conformance.memory import Memory, NaiveRows
 from vecstore import Capabilities, Compiled, Expression, F, Key, Op, UnsupportedFilterError, Value
+from vecstore.filter.normalize import NEGATION
 from vecstore.filter.tree import ORDERINGS
 from vecstore.installing import install_line
 from vecstore.testing import ConformanceError, DialectSuite, Documents, Domain
@@ -98,6 +99,23 @@ def test_a_wrong_dialect_is_reported_by_its_smallest_case() -> None:
     assert "  document  {}" in lines
     assert "  expected  selected: the filter is TRUE on it" in lines
     assert "  got       not selected" in lines
+
+
+WRONG_NEGATIONS = {
+    **{op: op for op in NEGATION},
+    Op.GT: Op.LT,
+    Op.LT: Op.GT,
+    Op.GTE: Op.LTE,
+    Op.LTE: Op.GTE,
+}
+
+
+@pytest.mark.parametrize("op", WRONG_NEGATIONS)
+def test_a_wrong_negation_is_noticed(op: Op, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dialects and ``matches`` decide a filter without NOT; the kit reads it with them."""
+    monkeypatch.setitem(NEGATION, op, WRONG_NEGATIONS[op])
+    text = report(suite_of(Memory()), "test_grouping_and_negation")
+    assert "NOT" in text
 
 
 def test_the_report_in_full() -> None:

@@ -182,7 +182,7 @@ def representative_atoms() -> Iterator[Expression]:
     yield atom(Op.ISNOTNULL, ("y",))
     yield atom(Op.EQ, ("x",), 1)
     yield atom(Op.NIN, ("x",), [0, 1])
-    yield atom(Op.LT, ("y",), 2)
+    yield atom(Op.LT, ("y",), 7)
     yield atom(Op.EQ, ("y",), True)
     yield atom(Op.IN, ("k",), [1, 2])
     yield atom(Op.NIN, ("k",), ["a", "b"])

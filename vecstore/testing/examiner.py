@@ -15,8 +15,9 @@ from vecstore.filter.tree import Expression
 from vecstore.testing.cases import representative_atoms
 from vecstore.testing.declared import atom_refusal, tree_refusal
 from vecstore.testing.random_cases import RandomCases
+from vecstore.testing.reading import Reading
 from vecstore.testing.report import ConformanceError, Finding, summary, verdict
-from vecstore.testing.rows import ANYTHING, Documents, Domain, oracle
+from vecstore.testing.rows import ANYTHING, Documents, Domain
 from vecstore.testing.shrink import shrink
 
 Run = Callable[[Compiled, Documents], set[str]]
@@ -107,6 +108,7 @@ class Examiner:
         self._load = load
         self._deviations = deviations
         self._also_refuses = also_refuses
+        self._read: Reading | None = None
 
     # --- what the dialect declares ----------------------------------------------------------
 
@@ -236,13 +238,18 @@ class Examiner:
 
     def examine(self, filter: Expression, rows: Documents) -> Finding | None:
         """What went wrong with one filter; None when the engine's rows are the oracle's."""
-        expected = oracle(filter, rows)
+        expected = self._reading(rows).selected(filter)
         try:
             got = self.select(filter, rows)
         except Exception as error:
             return self._finding(filter, rows, expected or set(rows), error)
         different = expected ^ got
         return self._finding(filter, rows, different) if different else None
+
+    def _reading(self, rows: Documents) -> Reading:
+        if self._read is None or self._read.rows is not rows:
+            self._read = Reading(rows)
+        return self._read
 
     def _finding(
         self,
@@ -255,8 +262,9 @@ class Examiner:
         name = min((one for one in rows if one in names), key=lambda one: len(repr(rows[one])))
         document: Mapping[str, Any] | None = rows[name]
         origin = f"{filter.to_text()}\non {summary(names, rows)}"
-        expected = verdict(filter, rows[name])
-        got = "not selected" if filter.matches(rows[name]) else "selected"
+        truth = self._reading(rows).verdict(filter, name)
+        expected = verdict(truth)
+        got = "not selected" if truth else "selected"
         if error is not None:
             got = f"{type(error).__name__}: {error}"
         if isinstance(error, UnsupportedFilterError):

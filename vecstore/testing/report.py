@@ -48,15 +48,13 @@ class Finding:
         return "\n".join(f"  {name:<10}{_block(text)}" for name, text in lines)
 
 
-def verdict(filter: Expression, document: Mapping[str, Any]) -> str:
-    """What the rules of the language say of a document, in words.
+def verdict(truth: bool | None) -> str:
+    """What the rules of the language say of a filter and a document, in words.
 
     Example:
-        >>> from vecstore import parse
-        >>> verdict(parse("year > 2020"), {})
+        >>> verdict(None)
         'not selected: the filter is UNKNOWN on it'
     """
-    truth = filter.evaluate(document)
     selected = "selected" if truth is True else "not selected"
     return f"{selected}: the filter is {_VERDICTS[truth]} on it"
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 from vecstore.dialects.base import as_expression
 from vecstore.filter.tree import Expression
 from vecstore.filter.values import Kind, kind_of
+from vecstore.testing.reading import Reading
 from vecstore.testing.samples import LISTS, OBJECTS, ODD_KEYS, ODD_PATHS, SCALARS
 
 Documents = Mapping[str, Mapping[str, Any]]
@@ -108,8 +109,7 @@ def oracle(filter: Expression | str, rows: Documents) -> set[str]:
         >>> oracle("year > 2020", {"old": {"year": 1999}, "new": {"year": 2024}, "none": {}})
         {'new'}
     """
-    matches = as_expression(filter, limits=None).matcher()
-    return {name for name, metadata in rows.items() if matches(metadata)}
+    return Reading(rows).selected(as_expression(filter, limits=None))
 
 
 def _rows_of_values() -> dict[str, dict[str, Any]]:

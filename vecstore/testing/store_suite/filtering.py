@@ -17,6 +17,7 @@ from vecstore.filter.tree import Expression, Group, Key, Op, Value
 from vecstore.store.arguments import SearchRequest
 from vecstore.store.base import VectorStore
 from vecstore.testing import cases
+from vecstore.testing.reading import Reading
 from vecstore.testing.report import summary, verdict
 from vecstore.testing.rows import oracle
 from vecstore.testing.store_suite.base import Library, StoreSuiteBase
@@ -243,7 +244,7 @@ class Filtering(StoreSuiteBase):
         lines = [f"{method}: {self._shown(filter)}", f"other on {summary(different, rows)}"]
         one = min(different, key=lambda id: len(repr(rows[id])))
         if isinstance(filter, Expression):
-            lines.append(f"by the rules {one!r} is {verdict(filter, rows[one])}")
+            lines.append(f"by the rules {one!r} is {verdict(Reading(rows).verdict(filter, one))}")
         raise AssertionError("\n".join([*lines, f"its metadata: {dict(rows[one])!r}"]))
 
     def _shown(self, filter: Any) -> str:

@@ -12,8 +12,19 @@ unexport PYTHONDONTWRITEBYTECODE
 
 BIN       := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-FOR_DEMO  := $(VENV)/.installed-for-demo
 ADAPTERS  := $(VENV)-adapters
+
+# make demo ENGINES=chroma,duckdb: these only, with no more installed than they take.
+ENGINES ?=
+comma := ,
+space := $(subst ,, )
+ASKED := $(sort $(subst $(comma), ,$(ENGINES)))
+# What it has not here needs nothing (sqlite), or is told by the command.
+EXTRAS_OF := postgres=pgvector-embedded qdrant=qdrant milvus=milvus-embedded duckdb=duckdb \
+	chroma=chroma lancedb=lancedb redis=redis-embedded weaviate=weaviate pinecone=pinecone
+DEMO_EXTRAS := cli wordllama $(foreach name,$(or $(ASKED),postgres qdrant milvus duckdb chroma),\
+	$(patsubst $(name)=%,%,$(filter $(name)=%,$(EXTRAS_OF))))
+FOR_DEMO := $(VENV)/.installed-for-demo$(if $(ASKED),-$(subst $(space),-,$(strip $(DEMO_EXTRAS))))
 
 # Where interpreters are looked for. `make PYTHON=/path/to/python3 …` names one instead.
 PYENV      := $(wildcard $(HOME)/.pyenv/versions/*/bin/python3)
@@ -30,7 +41,7 @@ help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: $(FOR_DEMO) ## The main job on real input: index, search, filter, compare with PostgreSQL
-	$(BIN)/vecstore demo $(ARGS)
+	$(BIN)/vecstore demo $(if $(ASKED),--engines "$(ASKED)") $(ARGS)
 
 test: $(INSTALLED) ## Tests and doctests, without the long ones
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not heavy" --doctest-modules \
@@ -112,13 +123,11 @@ $(BIN)/python:
 	echo "Install one (Debian and Ubuntu: python3 and python3-venv), or name it: make PYTHON=/path/to/python3"; \
 	exit 1
 
-# Two thirds of it, without the tools. `python -m pip` of any age will do.
-DEMO_EXTRAS := cli,wordllama,pgvector-embedded,qdrant,milvus-embedded,duckdb,chroma
-
+# Two thirds of it, or less, without the tools. `python -m pip` of any age will do.
 $(FOR_DEMO): pyproject.toml | $(BIN)/python
 	@test $(INSTALLED) -nt pyproject.toml || { \
 	  echo "Installing what the demo needs into $(VENV) (about a minute the first time)"; \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(DEMO_EXTRAS)]'; \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(subst $(space),$(comma),$(strip $(DEMO_EXTRAS)))]'; \
 	}
 	@touch $@
 

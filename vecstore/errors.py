@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from vecstore.filter.tree import Op, Span
 
-_EXCERPT_WIDTH = 72
+EXCERPT_WIDTH = 72
 _MARKS = {"Mn", "Me", "Cf"}
 
 
@@ -295,11 +295,15 @@ class BackendError(VecstoreError):
         self.failed_ids = list(failed_ids)
 
 
-def caret_excerpt(span: Span) -> str:
+def caret_excerpt(span: Span, width: int = EXCERPT_WIDTH) -> str:
     """The line that holds ``span.start``, numbered, with carets under the span.
 
-    Long lines are cut to a window around the fault, so that the excerpt of a 64 KiB filter
-    still fits a terminal.
+    Long lines are cut to a window around the fault, between words where there are any, so that the
+    excerpt of a 64 KiB filter still fits a terminal.
+
+    Args:
+        span: What the carets are to stand under.
+        width: How many columns of the line are shown, at most, besides ``…`` where it is cut.
 
     Example:
         >>> from vecstore import Span
@@ -307,28 +311,58 @@ def caret_excerpt(span: Span) -> str:
           line 1, column 6
             a == b
                  ^
+        >>> print(caret_excerpt(Span("lang == 'en' AND year => 2020 OR a == 1", 17, 24), 20))
+          line 1, column 18
+            … 'en' AND year => …
+                       ^^^^^^^
     """
     source, start = span.source, min(span.start, len(span.source))
     line_start = source.rfind("\n", 0, start) + 1
     line_end = source.find("\n", start)
     line_end = len(source) if line_end < 0 else line_end
-    window_start = max(line_start, start - _EXCERPT_WIDTH // 2)
-    window_end = min(line_end, window_start + _EXCERPT_WIDTH)
-    before = ("…" if window_start > line_start else "") + source[window_start:start]
+    window_start = start
+    while window_start > line_start and _shown(source[window_start - 1 : start]) <= width // 2:
+        window_start -= 1
+    if window_start > line_start:
+        window_start = _next_word(source, window_start, start)
+    window_end = start
+    while window_end < line_end and _shown(source[window_start : window_end + 1]) <= width:
+        window_end += 1
+    if window_end < min(span.end, line_end):
+        window_end = _last_word(source, start + 1, window_end)
     shown_end = max(start + 1, min(span.end, window_end))
     marked = source[start:shown_end].split("\n", 1)[0]
-    after = source[start + len(marked) : window_end] + ("…" if window_end < line_end else "")
-    carets = "^" * max(1, _columns(_printable(marked)))
+    marked_end = start + len(marked)
+    if window_end < line_end:
+        window_end = max(marked_end, _last_word(source, marked_end, window_end))
+    before = ("…" if window_start > line_start else "") + source[window_start:start]
+    after = source[marked_end:window_end] + ("…" if window_end < line_end else "")
+    carets = "^" * max(1, _shown(marked))
     return (
         f"  line {span.line}, column {span.column}\n"
         f"    {_printable(before)}{_printable(marked)}{_printable(after)}\n"
-        f"    {' ' * _columns(_printable(before))}{carets}"
+        f"    {' ' * _shown(before)}{carets}"
     )
+
+
+def _next_word(source: str, first: int, last: int) -> int:
+    """The first blank in a range, or where it begins."""
+    return next((at for at in range(first, last) if source[at].isspace()), first)
+
+
+def _last_word(source: str, first: int, last: int) -> int:
+    """Behind the last blank in a range, or where it ends."""
+    return next((at + 1 for at in range(last - 1, first - 1, -1) if source[at].isspace()), last)
 
 
 def _printable(text: str) -> str:
     """Replace what would move the caret or act on a terminal by one visible character each."""
     return "".join(c if c.isprintable() else " " if c in "\t\r\n" else "�" for c in text)
+
+
+def _shown(text: str) -> int:
+    """How many cells of a terminal the text takes as it is printed."""
+    return _columns(_printable(text))
 
 
 def _columns(text: str) -> int:

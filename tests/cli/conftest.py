@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 from typer.testing import CliRunner
 
+from vecstore.cli import corpus
 from vecstore.cli.app import app
 
 
@@ -41,3 +42,15 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
         return Outcome(result.exit_code, result.stdout_bytes.decode(), result.stderr)
 
     return invoke
+
+
+@pytest.fixture
+def few_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of one package and two modules, where a test asks for no more."""
+    files = [
+        path
+        for path in corpus.library_files()
+        if path.stem in ("glob", "statistics")
+        or (path.parent.name == "asyncio" and path.stem in ("tasks", "queues", "locks"))
+    ]
+    monkeypatch.setattr(corpus, "library_files", lambda: files)

@@ -23,7 +23,14 @@ from rich.text import Text
 from vecstore.cli import corpus
 from vecstore.cli.demo_sync import PACKAGES, Kept, keep_in_step
 from vecstore.cli.engines import ENGINES, OWN, chosen_engines, default_engines
-from vecstore.cli.screen import answers, progress_bar, spinner
+from vecstore.cli.screen import (
+    answers,
+    columns_of,
+    progress_bar,
+    shortened,
+    spinner,
+    wrapped,
+)
 from vecstore.cli.terminal import (
     NEGATIVE,
     CommandError,
@@ -190,6 +197,10 @@ def answer_of(
 _WIDEST = 110
 _INDENT = 4
 _ID_WIDTH = 34
+_SHORT_ID_WIDTH = 24
+_ROOM_FOR_RUNS = 74
+_FIRST_LINE_WIDTH = 24
+"""Beside an id there stands as much of a text as this, or it has a line of its own."""
 
 
 class Stage:
@@ -200,6 +211,11 @@ class Stage:
         self._console.width = min(console.width, _WIDEST)
         self._silent = silent
         self._steps = 0
+
+    @property
+    def _width(self) -> int:
+        """How many columns there are below a step."""
+        return self._console.width - _INDENT
 
     def step(self, text: Text | str, seconds: float | None = None) -> None:
         """A numbered line, with its time at the right."""
@@ -217,36 +233,42 @@ class Stage:
         metadata = json.dumps(document.metadata, ensure_ascii=False)
         self._below(
             Text.assemble(("one of them:  ", "dim"), (document.id, "bold")),
-            Text(first_line(document.text), no_wrap=True, overflow="ellipsis"),
-            Text(metadata, "dim"),
+            Text(shortened(first_line(document.text), self._width)),
+            Text(wrapped(metadata, self._width), "dim"),
         )
 
     def search(
         self, number: int, search: Search, answer: Answer, found: list[Document], total: int
     ) -> None:
         """A search with its filter and what it found."""
+        below = (0, 0, 0, 3)
+        width = self._width - 3
+        told = f"{len(answer.scores):,} of {total:,} documents · {answer.seconds * 1000:.1f} ms"
+        beside = len(search.words) + 5 + len(told) <= self._width
         head = Table.grid(expand=True, padding=(0, 2))
         head.add_column(ratio=1)
         head.add_column(justify="right", style="dim", no_wrap=True)
         head.add_row(
-            Text.assemble((f"{number}  ", "dim"), (search.words, "bold")),
-            f"{len(answer.scores):,} of {total:,} documents · {answer.seconds * 1000:.1f} ms",
+            Text.assemble((f"{number}  ", "dim"), (search.words, "bold")), told if beside else ""
         )
-        hits = Table.grid(expand=True, padding=(0, 2))
-        hits.add_column(style="cyan", width=6, no_wrap=True)
-        hits.add_column(width=_ID_WIDTH, no_wrap=True)
-        hits.add_column(ratio=1, no_wrap=True, overflow="ellipsis", style="dim")
+        id_width = min(_ID_WIDTH, width - 8)
+        room = width - 8 - id_width - 2
+        hits = Text()
         for document in found:
-            hits.add_row(
-                f"{document.score:.4f}",
-                _end_of(document.id, _ID_WIDTH),
-                Text(first_line(document.text)),
-            )
-        below = (0, 0, 0, 3)
+            hits.append("\n" if hits else "")
+            hits.append(f"{document.score:.4f}  ", "cyan")
+            line = first_line(document.text)
+            if room < _FIRST_LINE_WIDTH:
+                hits.append(_end_of(document.id, id_width))
+                hits.append(f"\n{'':8}{shortened(line, width - 8)}", "dim")
+            else:
+                hits.append(f"{_end_of(document.id, id_width):{id_width}}  ")
+                hits.append(shortened(line, room), "dim")
         self._below(
             head,
+            *([] if beside else [Padding(Text(told, "dim"), below)]),
             Padding(Text(f"filters by {search.shows}", "dim"), below),
-            Padding(Text(search.filter, "yellow"), below),
+            Padding(Text(wrapped(search.filter, width), "yellow"), below),
             Padding(hits, below),
         )
 
@@ -259,35 +281,81 @@ class Stage:
         parameters = ", ".join(f"{name} = {value!r}" for name, value in compiled.params.items())
         self._below(
             Text(f"it is asked the filter of search {number} as", "dim"),
-            Text(compiled.query, "yellow"),
-            Text(parameters, "dim"),
+            Text(wrapped(compiled.query, self._width), "yellow"),
+            Text(wrapped(parameters, self._width), "dim"),
         )
 
     def runs(self, kept: Kept) -> None:
         """What was done to files before each run of sync, and what it did about that."""
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        table.add_column("changed before the run", style="bold")
-        for name in ("sources", "embedded", "kept", "deleted"):
-            table.add_column(name, justify="right", style="cyan" if name == "embedded" else "")
-        for what, report in kept.runs:
-            sources = [
-                f"{len(getattr(report, name))} {name}"
-                for name in ("added", "changed", "removed", "unchanged")
-                if getattr(report, name)
-            ]
-            table.add_row(
+        rows = [
+            (
                 what,
-                ", ".join(sources),
-                f"{report.embedded:,}",
-                f"{report.reused:,}",
-                f"{report.deleted:,}",
+                ", ".join(
+                    f"{len(getattr(report, name))} {name}"
+                    for name in ("added", "changed", "removed", "unchanged")
+                    if getattr(report, name)
+                ),
+                {
+                    "embedded": f"{report.embedded:,}",
+                    "kept": f"{report.reused:,}",
+                    "deleted": f"{report.deleted:,}",
+                },
             )
-        self._below(table)
+            for what, report in kept.runs
+        ]
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        table.add_column("changed before the run", style="bold", min_width=22)
+        for name in ("sources", "embedded", "kept", "deleted"):
+            table.add_column(
+                name,
+                justify="right",
+                style="cyan" if name == "embedded" else "",
+                no_wrap=name != "sources",
+                min_width=12 if name == "sources" else None,
+            )
+        for what, sources, numbers in rows:
+            table.add_row(what, sources, *numbers.values())
+        if self._width >= _ROOM_FOR_RUNS:
+            self._below(table)
+            return
+        self._below(
+            *[
+                Group(
+                    Text(wrapped(what, self._width), "bold"),
+                    Text(
+                        wrapped(
+                            " · ".join([sources, *[f"{n} {name}" for name, n in numbers.items()]]),
+                            self._width - 3,
+                        )
+                    ),
+                )
+                for what, sources, numbers in rows
+            ]
+        )
 
     def comparison(self, memory: list[Answer], others: dict[str, list[Answer]]) -> None:
         """Every store's scores for memory's best documents, and what was compared."""
         compared = {title: list(map(compare, memory, answers)) for title, answers in others.items()}
-        self._below(_best_documents(memory, others, compared), _summary(memory, others, compared))
+        for id_width in (_ID_WIDTH, _SHORT_ID_WIDTH):
+            best = _best_documents(memory, others, compared, id_width)
+            if columns_of(best, self._console) <= self._width:
+                self._below(best)
+                break
+        else:
+            for number, search in enumerate(SEARCHES[: len(memory)]):
+                self._below(
+                    Text.assemble((f"{number + 1}  ", "dim"), (search.words, "bold")),
+                    _scores(number, memory, others, compared),
+                )
+        step = len(memory)
+        while (
+            step > 1
+            and columns_of(_summary(memory, others, compared, slice(step)), self._console)
+            > self._width
+        ):
+            step = (step + 1) // 2
+        for start in range(0, len(memory), step):
+            self._below(_summary(memory, others, compared, slice(start, start + step)))
         for title, comparisons in compared.items():
             for number, comparison in enumerate(comparisons, 1):
                 for where, ids in (
@@ -315,66 +383,109 @@ def _best_documents(
     memory: list[Answer],
     others: dict[str, list[Answer]],
     compared: dict[str, list[Comparison]],
+    id_width: int,
 ) -> Table:
+    """A row for each document, with the score that each store gave it."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("", no_wrap=True, style="dim", width=1)
-    id_width = _ID_WIDTH - 10 * max(0, len(others) - 2)  # 80 columns hold three engines, too
     table.add_column("best documents", no_wrap=True, width=id_width)
     table.add_column("memory", justify="right", no_wrap=True, style="cyan")
     for title in others:
         table.add_column(title, justify="right", no_wrap=True)
     for number, answer in enumerate(memory):
         for rank, id in enumerate(answer.top):
-            cells = []
-            for title, theirs in others.items():
-                score = theirs[number].scores.get(id)
-                ranks = compared[title][number].ranks
-                same = rank < len(ranks) and ranks[rank] and score is not None
-                shown = "missing" if score is None else f"{score:.4f}"
-                cells.append(
-                    Text.assemble((shown, "cyan"), (" =", "green") if same else (" ≠", "bold red"))
-                )
             table.add_row(
                 str(number + 1) if rank == 0 else "",
                 _end_of(id, id_width),
                 f"{answer.scores[id]:.4f}",
-                *cells,
+                *[
+                    _score(theirs[number], compared[title][number], rank, id)
+                    for title, theirs in others.items()
+                ],
                 end_section=rank == len(answer.top) - 1,
             )
     return table
+
+
+def _scores(
+    number: int,
+    memory: list[Answer],
+    others: dict[str, list[Answer]],
+    compared: dict[str, list[Comparison]],
+) -> Table:
+    """A row for each store, with the scores it gave to the best documents of one search."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    table.add_column("score of the", no_wrap=True)
+    answer = memory[number]
+    for place in ("best", "second", "third", "fourth")[: len(answer.top)]:
+        table.add_column(place, no_wrap=True)
+    table.add_row("memory", *[Text(f"{answer.scores[id]:.4f}", "cyan") for id in answer.top])
+    for title, theirs in others.items():
+        table.add_row(
+            title,
+            *[
+                _score(theirs[number], compared[title][number], rank, id)
+                for rank, id in enumerate(answer.top)
+            ],
+        )
+    return table
+
+
+def _score(theirs: Answer, comparison: Comparison, rank: int, id: str) -> Text:
+    """The score of one document, and whether it is in the same place with the same score."""
+    score = theirs.scores.get(id)
+    same = rank < len(comparison.ranks) and comparison.ranks[rank] and score is not None
+    shown = "missing" if score is None else f"{score:.4f}"
+    return Text.assemble((shown, "cyan"), (" =", "green") if same else (" ≠", "bold red"))
 
 
 def _summary(
     memory: list[Answer],
     others: dict[str, list[Answer]],
     compared: dict[str, list[Comparison]],
+    part: slice,
 ) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("", style="dim")
-    table.add_column("selected by each", justify="right", max_width=10)
-    table.add_column("scores differ by", justify="right", max_width=10)
-    for title in ("memory", *others):
-        table.add_column(f"ms in {title}", justify="right", max_width=10)
-    table.add_column("")
-    for number, answer in enumerate(memory):
+    """A column for each search of a part: it is as narrow with ten engines as with one."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    table.add_column("search", style="dim", no_wrap=True)
+    rows: list[list[Text | str]] = [["selected by each"], ["scores differ by"], ["answers"]]
+    times: list[list[Text | str]] = [
+        [f"ms in {title}", *[_milliseconds(one) for one in answers[part]]]
+        for title, answers in {"memory": memory, **others}.items()
+    ]
+    for number, answer in list(enumerate(memory))[part]:
+        table.add_column(str(number + 1), justify="right", no_wrap=True)
         comparisons = [those[number] for those in compared.values()]
         counts = {len(answer.scores), *[len(those[number].scores) for those in others.values()]}
-        table.add_row(
-            str(number + 1),
-            " / ".join([f"{count:,}" for count in sorted(counts)]),
-            f"{max(comparison.largest_difference for comparison in comparisons):.0e}",
-            f"{answer.seconds * 1000:.1f}",
-            *[f"{those[number].seconds * 1000:.1f}" for those in others.values()],
-            Text("same", "green")
-            if all(comparison.same for comparison in comparisons)
-            else Text("different", "bold red"),
-        )
+        largest = max(comparison.largest_difference for comparison in comparisons)
+        same = all(comparison.same for comparison in comparisons)
+        rows[0].append("\n".join([f"{count:,}" for count in sorted(counts)]))
+        rows[1].append(f"{largest:.0e}")
+        rows[2].append(Text("same", "green") if same else Text("differ", "bold red"))
+    for row in (*rows, *times):
+        table.add_row(*row)
     return table
 
 
+def _milliseconds(answer: Answer) -> str:
+    took = answer.seconds * 1000
+    return f"{took:.1f}" if took < 1000 else f"{took:,.0f}"
+
+
 def _end_of(name: str, width: int) -> str:
-    """A dotted name cut on the left, where it says least."""
-    return name if len(name) <= width else "…" + name[len(name) - width + 1 :]
+    """A dotted name cut on the left, between two names, where it says least.
+
+    Example:
+        >>> _end_of("email.message.EmailMessage.iter_parts", 30)
+        '…EmailMessage.iter_parts'
+    """
+    if len(name) <= width:
+        return name
+    parts = name.split(".")
+    while len(parts) > 1 and sum(map(len, parts)) + len(parts) > width:
+        del parts[0]
+    kept = ".".join(parts)
+    return f"…{kept}" if len(kept) < width else "…" + kept[len(kept) - width + 1 :]
 
 
 _SHOWN = "asyncio.tasks.wait_for"

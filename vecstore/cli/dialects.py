@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from vecstore.cli.screen import answers
+from vecstore.cli.screen import answers, columns_of
 from vecstore.cli.settings import build_dialect
 from vecstore.cli.terminal import JsonOption, expected_errors, print_json
 from vecstore.dialects.matrix import Cell, Matrix, capability_matrix, shown_limit
@@ -36,7 +36,7 @@ _LEGEND = (
     ("mostly", "with exceptions"),
     ("no", "refused"),
 )
-_COLUMN_WIDTH = 10
+_COLUMN_WIDTH = 8
 _HEADS_WIDTH = 23
 
 
@@ -69,30 +69,45 @@ def dialects(as_json: JsonOption = False) -> None:
 
 
 def _print_in_parts(
-    console: Console, matrix: Matrix, table: Callable[[Matrix, slice], Table]
+    console: Console, matrix: Matrix, table: Callable[[Matrix, slice, bool], Table]
 ) -> None:
     """Print the table; where the terminal is too narrow for all dialects, part after part."""
-    at_once = max(1, (console.width - _HEADS_WIDTH) // _COLUMN_WIDTH)
-    for start in range(0, len(matrix.columns), at_once):
-        console.print(table(matrix, slice(start, start + at_once)))
+    start = 0
+    while start < len(matrix.columns):
+        end = start + 1
+        # On a terminal that is too narrow for one of them, its name is broken.
+        part = table(matrix, slice(start, end), False)
+        if columns_of(part, console) > console.width:
+            part = table(matrix, slice(start, end), True)
+        while end < len(matrix.columns):
+            more = table(matrix, slice(start, end + 1), False)
+            if columns_of(more, console) > console.width:
+                break
+            part, end = more, end + 1
+        console.print(part)
+        start = end
 
 
-def _answers_table(matrix: Matrix, part: slice) -> Table:
-    table = _table("What each dialect answers exactly", {"operator": 12, "value": 9}, matrix, part)
+def _answers_table(matrix: Matrix, part: slice, broken: bool) -> Table:
+    heads = {"operator": 12, "value": 9}
+    table = _table("What each dialect answers exactly", heads, matrix, part, broken)
     for row in matrix.rows:
         marks = [_mark(matrix, cell) for cell in row.cells[part]]
-        table.add_row(" ".join(row.operators), row.values, *marks)
+        operators = " ".join(row.operators)
+        if len(operators) > heads["operator"]:
+            operators = "\n".join(row.operators)
+        table.add_row(operators, row.values, *marks)
     return table
 
 
-def _limits_table(matrix: Matrix, part: slice) -> Table:
-    table = _table("Limits of their own", {"at most": _HEADS_WIDTH}, matrix, part)
+def _limits_table(matrix: Matrix, part: slice, broken: bool) -> Table:
+    table = _table("Limits of their own", {"at most": _HEADS_WIDTH}, matrix, part, broken)
     for label, numbers in matrix.limits:
         table.add_row(label, *map(shown_limit, numbers[part]))
     return table
 
 
-def _table(title: str, heads: dict[str, int], matrix: Matrix, part: slice) -> Table:
+def _table(title: str, heads: dict[str, int], matrix: Matrix, part: slice, broken: bool) -> Table:
     table = Table(
         box=box.SIMPLE_HEAD,
         title=title,
@@ -105,8 +120,10 @@ def _table(title: str, heads: dict[str, int], matrix: Matrix, part: slice) -> Ta
         table.add_column(head, width=width)
     for column in matrix.columns[part]:
         # A title such as "pinecone layout=exact" takes three lines, to be no wider than its name.
-        name = column.title.replace(" ", "\n").replace("=", "\n=").replace("_", "_\n")
-        table.add_column(name, justify="center", no_wrap=True, min_width=_COLUMN_WIDTH - 2)
+        name = column.title.replace(" ", "\n").replace("=", "\n=")
+        if broken:
+            name = name.replace("_", "_\n")
+        table.add_column(name, justify="center", no_wrap=True, min_width=_COLUMN_WIDTH)
     return table
 
 

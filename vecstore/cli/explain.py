@@ -10,7 +10,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from vecstore.cli.screen import answers, error_text
+from vecstore.cli.screen import answers, error_text, wrapped
 from vecstore.cli.settings import build_dialect, complete_dialect, read_schema
 from vecstore.cli.sources import SourceOption, read_filter
 from vecstore.cli.terminal import (
@@ -22,6 +22,7 @@ from vecstore.cli.terminal import (
     print_json,
 )
 from vecstore.dialects.registry import dialect_names
+from vecstore.errors import EXCERPT_WIDTH, UnsupportedFilterError, caret_excerpt
 from vecstore.explaining.outcomes import outcome_object, outcome_of
 from vecstore.explaining.plain import compact_json
 from vecstore.explaining.rewriting import remarks, rewrites
@@ -108,9 +109,9 @@ def explain(
     if told is not None:
         console.print()
         console.print(Rule(Text(told.store, "bold"), align="left", style="dim"))
-        console.print(Text(str(told)))
+        console.print(Text(wrapped(str(told), console.width)))
         for reason in told.reasons:
-            console.print(Text(reason, "dim"))
+            console.print(Text(wrapped(reason, console.width), "dim"))
     for name, outcome in outcomes:
         console.print()
         if isinstance(outcome, Compiled):
@@ -119,9 +120,10 @@ def explain(
         else:
             title = Text.assemble((name, "bold"), " ", ("refused", "bold red"))
             console.print(Rule(title, align="left", style="dim"))
-            console.print(error_text(str(outcome.error)), soft_wrap=True)
+            console.print(_error_text(outcome.error, console.width), soft_wrap=True)
             if outcome.partial is not None:
-                console.print(Text(f'residual="evaluate": {outcome.partial.summary()}', "dim"))
+                partly = f'residual="evaluate": {outcome.partial.summary()}'
+                console.print(Text(wrapped(partly, console.width), "dim"))
 
 
 def _explained(url: str, expression: Expression, schema: Schema | None) -> Explanation:
@@ -142,30 +144,54 @@ def _explanation_object(told: Explanation) -> dict[str, Any]:
     }
 
 
+_LABEL = 11
+"""How many columns stand before what a filter was read as."""
+
+
 def _print_reading(console: Console, expression: Expression, steps: list[str]) -> None:
-    reading = Table.grid(padding=(0, 2))
-    reading.add_column(style="dim", no_wrap=True)
+    width = console.width - _LABEL
+    reading = Table.grid(padding=(0, 2, 0, 0))
+    reading.add_column(style="dim", no_wrap=True, width=_LABEL - 2)
     reading.add_column()
-    reading.add_row("read as", Text(expression.to_text(), "bold"))
+    reading.add_row("read as", Text(wrapped(expression.to_text(), width), "bold"))
     normalized = expression.normalize()
     if normalized != expression:
-        reading.add_row("rewritten", Text(normalized.to_text(), "bold"))
+        reading.add_row("rewritten", Text(wrapped(normalized.to_text(), width), "bold"))
     elif not steps:
         reading.add_row("rewritten", Text("nothing to rewrite", "dim"))
     for step in steps:
-        reading.add_row("", Text(step, "dim"))
+        reading.add_row("", Text(wrapped(step, width, "  "), "dim"))
     for remark in remarks(expression):
-        reading.add_row("note", Text(remark, "dim"))
+        reading.add_row("note", Text(wrapped(remark, width), "dim"))
     console.print(reading)
+
+
+def _error_text(error: UnsupportedFilterError, width: int) -> Text:
+    """The text of an error in lines that fit, with its carets under what they point at."""
+    parts = [wrapped(error.message, width)]
+    if error.span is not None:
+        # Four columns stand before an excerpt, and one on each side where it is cut.
+        parts.append(caret_excerpt(error.span, min(EXCERPT_WIDTH, max(width - 6, 8))))
+    if error.hint:
+        parts.append(wrapped(f"hint: {error.hint}", width, "  "))
+    return error_text("\n".join(parts))
 
 
 def _query_text(compiled: Compiled, width: int) -> Text:
     """The native query, in as few lines as it takes."""
     native = compiled.native
     if isinstance(native, dict | list) or hasattr(native, "to_where"):
-        return Text(compact_json(native, width))
+        lines = compact_json(native, width).split("\n")
+        return Text("\n".join([wrapped(line, width, _indent_of(line)) for line in lines]))
     text = Text()
     for number, line in enumerate(str(compiled).split("\n")):
         text.append("\n" if number else "")
-        text.append(line, "dim" if line.startswith("  ") and compiled.params else "")
+        is_parameter = line.startswith("  ") and bool(compiled.params)
+        shown = wrapped(line, width, "    " if is_parameter else "")
+        text.append(shown, "dim" if is_parameter else "")
     return text
+
+
+def _indent_of(line: str) -> str:
+    """Four blanks more than a line begins with."""
+    return " " * (len(line) - len(line.lstrip()) + 4)

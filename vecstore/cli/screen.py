@@ -6,11 +6,13 @@ is something to draw.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
+from rich.cells import cell_len
+from rich.console import Console, RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -62,6 +64,80 @@ def error_text(text: str) -> Text:
         shown.append("\n")
         shown.append(line, style)
     return shown
+
+
+_BREAKS = re.compile(r"[^,;|&/(){}\[\]]+[,;|&/(){}\[\]]*|[,;|&/(){}\[\]]+")
+
+
+def wrapped(text: str, width: int, indent: str = "") -> str:
+    """A text in lines of so many columns, all but the first of them indented.
+
+    Lines break between words. A word that is longer than a line breaks behind what joins its
+    parts, and anywhere only where that does not help.
+
+    Example:
+        >>> print(wrapped("year >= 2020 AND lang == 'en'", 18, "  "))
+        year >= 2020 AND
+          lang == 'en'
+        >>> print(wrapped("@tokens:{4f53cda1|88895a95|4c027ad1}", 20))
+        @tokens:{4f53cda1|
+        88895a95|4c027ad1}
+    """
+    return "\n".join(
+        [part for line in text.split("\n") for part in _lines(line, max(width, 8), indent)]
+    )
+
+
+def _lines(line: str, width: int, indent: str) -> Iterator[str]:
+    room = width - len(indent)
+    current, used = "", False
+    for word in re.findall(r"\s*\S+", line):
+        if cell_len(current + word) <= width:
+            current, used = current + word, True
+            continue
+        bare = word.lstrip() if used else word
+        if used:
+            yield current
+            current = indent
+        if cell_len(bare) <= room:
+            current, used = current + bare, True
+            continue
+        for part in _parts(bare, room):
+            if used and cell_len(current + part) > width:
+                yield current
+                current = indent
+            current, used = current + part, True
+    yield current
+
+
+def _parts(word: str, room: int) -> Iterator[str]:
+    for part in _BREAKS.findall(word):
+        while cell_len(part) > room:
+            most = next(n for n in range(len(part), 0, -1) if cell_len(part[:n]) <= room or n == 1)
+            yield part[:most]
+            part = part[most:]
+        if part:
+            yield part
+
+
+def shortened(text: str, width: int) -> str:
+    """The beginning of a text, in whole words, that has room in so many columns.
+
+    Example:
+        >>> shortened("Wait for the single Future", 18)
+        'Wait for the …'
+    """
+    if cell_len(text) <= width:
+        return text
+    words = text.split()
+    while words and cell_len(" ".join(words)) + 2 > width:
+        words.pop()
+    return " ".join([*words, "…"])
+
+
+def columns_of(part: RenderableType, console: Console) -> int:
+    """How many columns a table takes whose cells are not broken."""
+    return console.measure(part, options=console.options.update(max_width=10_000)).maximum
 
 
 @contextmanager

@@ -7,16 +7,19 @@ from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 import pytest
 import redis
 
 from tests.engines.redis import RedisRows
-from vecstore import UnsupportedFilterError, parse
+from vecstore import BackendError, UnsupportedFilterError, parse
 from vecstore.dialects.redis import Redis
+from vecstore.dialects.redis.client import Calls
 from vecstore.dialects.redis.embedded import EmbeddedServer
 from vecstore.dialects.redis.layout import Layout
+from vecstore.dialects.redis.records import Records
 
 TAGS = "abcdefgh"
 
@@ -137,6 +140,24 @@ def test_searches_end_by_themselves_unless_told_otherwise(client: Any) -> None:
     settings = client.execute_command("FT.CONFIG", "GET", "*")
     assert settings[b"TIMEOUT"] == b"500"
     assert settings[b"ON_TIMEOUT"] == b"return"
+
+
+def test_a_part_of_an_answer_is_an_error() -> None:
+    """A server may be told to give up early all the same, and says so beside the rows."""
+
+    def call(operation: str, *words: Any) -> Any:
+        part = {b"results": [], b"total_results": 0, b"warning": [b"Timeout limit was reached"]}
+        return [part, 0] if words[0] == "FT.AGGREGATE" else part
+
+    records = Records(call=cast(Calls, call), index="docs")
+    for read in (
+        lambda: records.ids("scan", None),
+        lambda: records.count(None),
+        lambda: records.nearest(np.ones(2, np.float32), 1, None),
+    ):
+        with pytest.raises(BackendError, match="Timeout limit was reached") as caught:
+            read()
+        assert caught.value.retryable
 
 
 def test_a_vector_of_another_length_hides_the_document(client: Any) -> None:

@@ -30,6 +30,7 @@ from vecstore import (
     open_store,
 )
 from vecstore.dialects.redis.embedded import EmbeddedServer
+from vecstore.dialects.redis.records import Records
 
 
 def document(id: str, **metadata: Any) -> Document:
@@ -197,6 +198,45 @@ def test_a_filter_of_many_alternatives_is_evaluated_when_asked_for(client: Any) 
         expected = sum(n % 40 < 30 and n % 7 != n % 40 for n in range(200))
         with pytest.warns(UserWarning, match="evaluate"):
             assert store.count(filter, residual="evaluate") == expected
+
+
+def test_what_changes_after_it_was_read_is_judged_again(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (
+        RedisStore("docs", client=client, dimension=2, create=True) as store,
+        RedisStore("docs", client=client) as other,
+    ):
+        store.add([document("a", n=1), document("b", n=1), document("c", n=1)])
+        script = Records._script
+
+        def later(self: Records, *arguments: Any) -> Any:
+            monkeypatch.setattr(Records, "_script", script)
+            other.update_metadata(set={"n": 2}, ids=["a"])
+            other.update_metadata(set={"more": 1}, ids=["b"])
+            return script(self, *arguments)
+
+        monkeypatch.setattr(Records, "_script", later)
+        assert store.delete(filter="n == 1") == 2
+        assert [one.id for one in store.scan()] == ["a"]
+
+
+def test_a_number_that_is_unset_is_ordered_no_more(client: Any) -> None:
+    with RedisStore("docs", client=client, dimension=2, create=True, numbers=["n"]) as store:
+        store.add([document("a", n=1), document("b", n=2), document("c", n=3)])
+        store.update_metadata(unset=["n"], ids=["a"])
+        store.update_metadata(set={"n": "text"}, ids=["b"])
+        assert store.count("n > 0") == 1
+        store.add([document("c", n=[3])])
+        assert store.count("n > 0") == 0
+
+
+def test_a_search_keeps_to_every_part_of_an_or(client: Any) -> None:
+    filter = "(k == 'a' AND n != 1) OR (k == 'b' AND n != 2)"
+    with RedisStore("docs", client=client, dimension=2, create=True) as store:
+        store.add([document(f"{k}{n}", k=k, n=n) for k in "abc" for n in range(3)])
+        found = store.search(vector=[1, 0], top_k=3, filter=filter)
+        assert [one.id for one in found] == ["a0", "a2", "b0"]
 
 
 # --- the embedded server ------------------------------------------------------------------------

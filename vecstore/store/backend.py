@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 Judge = Callable[[Mapping[str, Any]], bool]
 """Decides metadata as a store gives it back."""
 
-KEEPING_VECTORLESS = ("memory", "pgvector", "qdrant", "duckdb", "sqlite", "weaviate")
+KEEPING_VECTORLESS = ("memory", "pgvector", "qdrant", "duckdb", "sqlite", "weaviate", "redis")
 """Stores of this library that declare ``vectorless``, as errors name them to users of others."""
 
 KEEPING_EXTRA = ("memory", "pgvector", "duckdb", "sqlite", "qdrant", "redis", "chroma", "lancedb")

@@ -27,6 +27,7 @@ from vecstore.testing.store_suite.extra import Extra
 from vecstore.testing.store_suite.lives import Lives
 from vecstore.testing.store_suite.processes import Processes
 from vecstore.testing.store_suite.searching import Searching
+from vecstore.testing.store_suite.vectorless import Vectorless
 
 _numbers = count(1)
 KEYS = frozenset([("n",), ("k",), ("x",), ("y",), ("number",), ("year",), ("n", "k")])
@@ -107,6 +108,7 @@ LEAN = (
     "test_closing_while_others_are_at_work",
     Processes,
     Extra,
+    Vectorless,
 )
 
 

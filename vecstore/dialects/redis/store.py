@@ -86,6 +86,7 @@ class RedisStore(CollectionStore):
         batch_atomic=True,
         scoped_add_atomic=True,
         filtered_count=True,
+        vectorless=True,
         keeps_extra=True,
         max_text_bytes=2**28,
         max_dimension=32_768,
@@ -266,7 +267,8 @@ class RedisStore(CollectionStore):
                 {
                     **self._records.layout.write(batch.metadata[row]),
                     TEXT: batch.texts[row],
-                    VECTOR: vectors[row].tobytes(),
+                    # A hash without one is in the index, and no search finds it.
+                    **({} if batch.vectorless else {VECTOR: vectors[row].tobytes()}),
                     **_extra_of(batch, row),
                 }
                 for row in rows

@@ -46,7 +46,8 @@ def document(id: str, **metadata: Any) -> Document:
 
 
 def opened(url: str) -> VectorStore:
-    return open_store(url, dimension=2)
+    ordered = {"numbers": ["n"]} if url.startswith("redis") else {}  # the key that is ordered here
+    return open_store(url, dimension=2, **ordered)
 
 
 def held() -> dict[str, int]:
@@ -260,7 +261,13 @@ def _check_winners(url: str, winners: dict[str, int | None], duplicates: int) ->
 
 
 WAYS = {"forks": forks, "kills": kills, "pairs": pairs}
-CLIENTS = {"pgvector": "psycopg", "qdrant": "qdrant_client", "milvus": "pymilvus"}
+CLIENTS = {
+    "pgvector": "psycopg",
+    "qdrant": "qdrant_client",
+    "milvus": "pymilvus",
+    "redis": "redis",
+    "duckdb": "duckdb",
+}
 
 
 def servers_of(place: str) -> list[int]:

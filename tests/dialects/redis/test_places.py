@@ -20,6 +20,7 @@ import redis
 from vecstore import (
     BackendError,
     ConfigurationError,
+    DimensionMismatchError,
     Document,
     DocumentError,
     F,
@@ -187,6 +188,23 @@ def test_an_index_that_was_dropped_is_told_and_made_anew(client: Any) -> None:
         with pytest.raises(BackendError, match="nothing was written"):
             store.add([document("a")])
     assert client.keys() == []
+
+
+def test_of_two_that_make_an_index_the_first_decides(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with RedisStore("docs", client=client, create=True) as store:
+        make = store._make_collection
+
+        def later(dimension: int) -> None:
+            RedisStore("docs", client=client, create=True, dimension=3).close()
+            make(dimension)
+
+        monkeypatch.setattr(store, "_make_collection", later)
+        with pytest.raises(DimensionMismatchError):
+            store.add([document("a")])
+        assert store.count() == 0
+    assert json.loads(client.get("vecstore-layout:docs"))["dimension"] == 3
 
 
 def test_a_filter_of_many_alternatives_is_evaluated_when_asked_for(client: Any) -> None:

@@ -178,12 +178,12 @@ def test_indexes_of_others_are_refused(client: Any) -> None:
 
 def test_an_index_that_was_dropped_is_told_and_made_anew(client: Any) -> None:
     with RedisStore("docs", client=client, dimension=2, create=True) as store:
-        store.add([document(f"{n}", n=n) for n in range(300)])
+        store.add([document(f"{n}", n=n) for n in range(3_000)])
         client.execute_command("FT.DROPINDEX", "docs")
         with pytest.raises(BackendError, match="open the store anew"):
             store.count()
     with RedisStore("docs", client=client) as store:
-        assert store.count() == 300
+        assert store.count() == 3_000
         client.flushall()
         with pytest.raises(BackendError, match="nothing was written"):
             store.add([document("a")])

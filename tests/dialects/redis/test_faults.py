@@ -14,11 +14,11 @@ import pytest
 import redis
 
 from tests.engines.redis import RedisRows
-from vecstore import BackendError, UnsupportedFilterError, parse
+from vecstore import BackendError, F, UnsupportedFilterError, parse
 from vecstore.dialects.redis import Redis
 from vecstore.dialects.redis.client import Calls
 from vecstore.dialects.redis.embedded import EmbeddedServer
-from vecstore.dialects.redis.layout import Layout
+from vecstore.dialects.redis.layout import ORDERED_BYTES, Layout
 from vecstore.dialects.redis.records import Records
 
 TAGS = "abcdefgh"
@@ -140,6 +140,46 @@ def test_searches_end_by_themselves_unless_told_otherwise(client: Any) -> None:
     settings = client.execute_command("FT.CONFIG", "GET", "*")
     assert settings[b"TIMEOUT"] == b"500"
     assert settings[b"ON_TIMEOUT"] == b"return"
+
+
+def test_a_reading_that_fails_leaves_no_cursor() -> None:
+    """A server keeps one for five minutes, and has 128 of them for an index."""
+    asked: list[tuple[Any, ...]] = []
+
+    def call(operation: str, *words: Any) -> Any:
+        asked.append(words)
+        if words[:2] == ("FT.CURSOR", "READ"):
+            raise BackendError("gone", operation=operation)
+        return [{b"results": []}, 7]
+
+    with pytest.raises(BackendError, match="gone"):
+        Records(call=cast(Calls, call), index="docs").ids("scan", None)
+    assert asked[-1] == ("FT.CURSOR", "DEL", "docs", 7)
+
+
+def test_texts_are_ordered_up_to_the_bytes_that_are_laid_out() -> None:
+    key = frozenset([("k",)])
+    dialect = Redis(texts=key)
+    text = "x" * ORDERED_BYTES
+    documents = {
+        name: {"k": text[:-1] + more} for name, more in zip("abc", ("", "x", "xx"), strict=True)
+    }
+    with RedisRows(Layout(texts=key)) as rows:
+        rows.load(documents)
+        assert rows.select(dialect.compile(F.k > text[:-1])) == {"b", "c"}
+        assert rows.select(dialect.compile(F.k <= text[:-1])) == {"a"}
+    with pytest.raises(UnsupportedFilterError, match="fewer than 64 bytes"):
+        dialect.compile(F.k > text)
+
+
+def test_a_number_past_every_float_hides_no_document() -> None:
+    key = frozenset([("k",)])
+    dialect = Redis(numbers=key)
+    with RedisRows(Layout(numbers=key)) as rows:
+        rows.load({"large": {"k": 10**400}, "small": {"k": -(10**400)}, "one": {"k": 1}})
+        assert rows.select(dialect.compile(F.k > 1)) == {"large"}
+        assert rows.select(dialect.compile(F.k < 1)) == {"small"}
+        assert rows.select(dialect.compile(F.k != 1)) == {"large", "small"}
 
 
 def test_a_part_of_an_answer_is_an_error() -> None:

@@ -9,8 +9,10 @@ import socket
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +96,29 @@ def test_a_server_that_is_not_there_shows_no_password() -> None:
         open_store(f"redis://me:swordfish@127.0.0.1:{port}/0?index=docs", timeout=2)
     assert caught.value.retryable
     assert "swordfish" not in f"{caught.value!r}{caught.value.__cause__!r}"
+
+
+def test_what_was_sent_is_not_sent_again_by_itself() -> None:
+    """It may have been done: a client of redis would try three times more."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        connections = []
+
+        def serve() -> None:
+            with suppress(OSError):  # the server is closed
+                while True:
+                    connection, _ = server.accept()
+                    connections.append(connection)
+                    connection.recv(1_000)
+                    connection.close()
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        address = f"redis://127.0.0.1:{server.getsockname()[1]}/0?index=docs"
+        with pytest.raises(BackendError):
+            open_store(address, timeout=20)
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join(20)
+    assert len(connections) == 1
 
 
 def test_a_client_of_the_callers_own(client: Any) -> None:

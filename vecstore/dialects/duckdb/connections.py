@@ -102,8 +102,8 @@ class Connections(Transactions):
         if "Could not set lock on file" in text or "being used by another process" in text:
             hint = (
                 "; another process has it open, and DuckDB lets one process at a time write to a "
-                "file: close the store there, or open it read_only=True in every process; for several writers take "
-                "a server, such as postgresql://"
+                "file: close the store there, or open it read_only=True in every process; for "
+                "several writers take a server, such as postgresql://"
             )
         elif "different configuration" in text:
             hint = (

@@ -32,6 +32,7 @@ from vecstore import (
     open_store,
 )
 from vecstore.dialects.chroma import engine
+from vecstore.dialects.chroma import records as module
 from vecstore.dialects.chroma.store import ChromaStore
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
@@ -42,7 +43,7 @@ def document(id: str, **metadata: Any) -> Document:
     return Document(f"text of {id}", metadata, id=id, embedding=[3, 4])
 
 
-def ids(store: Any, filter: str | None = None) -> list[str]:
+def ids(store: Any, filter: Any = None) -> list[str]:
     return sorted([found.id for found in store.scan(filter)])
 
 
@@ -277,6 +278,13 @@ def test_texts_of_declared_keys_are_ordered(tmp_path: Path) -> None:
         assert ids(store, "made < TIMESTAMP '2030-01-01'") == []
         assert ids(store, "title > 'b'") == []
         assert ids(store, "title >= 'a'") == ["b"]
+        # Of longer texts the engine sees a beginning, and a literal of that length is refused.
+        store.add([document("c", title="x" * 62), document("d", title="x" * 62 + "y" * 9)])
+        assert ids(store, F.title > "x" * 62) == ["d"]
+        assert ids(store, F.title <= "x" * 62) == ["b", "c"]
+        with pytest.raises(UnsupportedFilterError, match="first 62 bytes"):
+            ids(store, F.title > "x" * 63)
+        store.delete(["c", "d"])
     # What was written without them is not ordered by keys that are declared later.
     later = Schema({"made": datetime, "title": str, "other": str}, others="allow")
     with ChromaStore("docs", path=tmp_path, schema=later) as store:
@@ -320,11 +328,13 @@ def test_a_plain_collection_of_others(client: Any) -> None:
         assert ids(store, "tags == 'x'") == ["a"]
         assert ids(store, "n != 1") == ["b", "c", "d"]
         assert [one.text for one in store.get(["b"])] == [""]
-        store.add([document("a", other=1)])  # replaces the whole document
+        store.add([document("a", other=1, absent=None, empty=[])])  # replaces the whole document
         assert store.get(["a"])[0].metadata == {"other": 1}
         for metadata in ({"n": [0, 0.5]}, {"a": {"b": 1}}, {"$k": 1}, {"f": 0.9999999999999999}):
             with pytest.raises(DocumentError):
                 store.add([document("e", **metadata)])
+        with pytest.raises(DocumentError, match="at most 4,800 values"):
+            store.add([document("e", tags=[f"{n}" for n in range(4_801)])])
         assert ids(store) == ["a", "b", "c", "d"]
     with pytest.raises(SchemaMismatchError, match='layout="plain"'):
         ChromaStore("theirs", client=client, metric="euclidean")
@@ -341,6 +351,35 @@ def test_more_than_the_engine_takes_is_refused_before_anything_is_written() -> N
         many = [f"{n}" for n in range(901)]
         with pytest.raises(UnsupportedFilterError, match="900 values"):
             store.count(F.tags.in_(many))
+
+
+def test_a_record_that_matches_no_longer_is_not_deleted() -> None:
+    """On servers, others may change it after it was found; in this process they wait."""
+    with ChromaStore("docs", memory=True, dimension=2) as store:
+        store.add([document("a", n=1), document("b", n=2)])
+        store._records.delete("delete", ["a", "b"], store._compile_filter(F.n == 1))
+        assert ids(store) == ["b"]
+
+
+def test_a_write_in_parts_tells_of_those_that_got_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ChromaStore("docs", memory=True, dimension=2) as store:
+        records, calls = store._records, 0
+        upsert = records.collection.upsert
+
+        def failing(**columns: Any) -> None:
+            nonlocal calls
+            calls += 1
+            if calls == 3:
+                raise RuntimeError("no more")
+            upsert(**columns)
+
+        with monkeypatch.context() as patch, pytest.raises(BackendError) as caught:
+            patch.setattr(records.call, "local", False)
+            patch.setattr(module, "MAX_REQUEST_BYTES", 1)  # each document by itself
+            patch.setattr(type(records.collection), "upsert", staticmethod(failing))
+            store.add([document(name) for name in "abcd"])
+        assert caught.value.stored_ids == ["a", "b"]
+        assert ids(store) == ["a", "b"]
 
 
 def test_a_long_list_is_evaluated_where_that_is_allowed() -> None:

@@ -206,6 +206,33 @@ def test_a_call_that_waited_in_vain_says_for_whom_and_may_be_made_again(tmp_path
         SQLiteStore(patience=-1)
 
 
+def test_writers_that_read_first_take_turns(tmp_path: Path) -> None:
+    """A writer that began by reading could not go on, and no patience would help it."""
+    path = tmp_path / "a.db"
+    program = """
+        import sys
+        from vecstore import Document
+        from vecstore.dialects.sqlite import SQLiteStore
+
+        with SQLiteStore(sys.argv[1]) as store:
+            for n in range(60):
+                store.update_metadata(["shared"], set={sys.argv[2]: n})
+    """
+    with SQLiteStore(path, dimension=2) as store:
+        store.add([one("shared")])
+        with ThreadPoolExecutor(2) as threads:
+            list(threads.map(lambda name: run(program, path, name), "ab"))
+        [shared] = store.get(["shared"])
+        assert shared.metadata == {"n": 0, "a": 59, "b": 59}
+
+
+def test_a_snapshot_that_is_too_old_is_a_matter_of_waiting(tmp_path: Path) -> None:
+    with SQLiteStore(tmp_path / "a.db", dimension=2) as store:
+        error = sqlite3.OperationalError("database is locked")
+        error.sqlite_errorcode = sqlite3.SQLITE_BUSY_SNAPSHOT
+        assert store._connections._failed("add", error).retryable
+
+
 def test_closing_waits_for_a_write_in_another_thread(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     store = SQLiteStore(path)

@@ -15,12 +15,19 @@ from vecstore import (
     ConfigurationError,
     Document,
     DocumentError,
+    Expression,
     F,
     ForeignRecordWarning,
+    Key,
+    Op,
     SchemaMismatchError,
+    UnsupportedFilterError,
+    Value,
     compile_filter,
 )
 from vecstore.dialects.sqlite import SQLite, SQLiteStore
+from vecstore.dialects.sqlite.dialect import _LONGEST_PATH
+from vecstore.dialects.sqlite.store import _VECTORS_AT_ONCE
 
 NAMES: dict[str, Any] = {
     "id_column": "key",
@@ -86,6 +93,39 @@ def test_a_table_that_does_not_fit(database: sqlite3.Connection, path: Path, col
     with pytest.raises(SchemaMismatchError) as caught:
         SQLiteStore(path)
     assert FAULTS[columns] in str(caught.value)
+
+
+def test_an_index_of_some_rows_keeps_no_ids_unique(
+    database: sqlite3.Connection, path: Path
+) -> None:
+    database.execute("CREATE TABLE documents (id TEXT, text TEXT, metadata TEXT, embedding BLOB)")
+    database.execute("CREATE UNIQUE INDEX some ON documents (id) WHERE text <> ''")
+    with pytest.raises(SchemaMismatchError, match="nothing keeps its ids unique"):
+        SQLiteStore(path)
+    database.execute("CREATE UNIQUE INDEX every ON documents (id)")
+    with SQLiteStore(path, dimension=2) as store:
+        assert store.add([Document("", {}, "a", [1, 0])]) == ["a"]
+
+
+def test_equal_scores_are_in_order_by_id_wherever_their_rows_lie() -> None:
+    count = 3 * _VECTORS_AT_ONCE // 2  # the search compares them in two steps
+    with SQLiteStore(dimension=2) as store:
+        store.add(Document("", {}, f"{n:05}", [1, 0]) for n in reversed(range(count)))
+        found = store.search(vector=[1, 0], top_k=3)
+        assert [one.id for one in found] == ["00000", "00001", "00002"]
+
+
+def test_a_path_steps_into_as_many_objects_as_there_are_tables() -> None:
+    names = [f"k{n}" for n in range(_LONGEST_PATH)]
+    metadata: Any = 1
+    for name in reversed(names):
+        metadata = {name: metadata}
+    with SQLiteStore(dimension=2) as store:
+        store.add([Document("", metadata, "a", [1, 0])])
+        assert store.count(F[names[0]] == 1) == 0
+        assert store.count(Expression(Op.EQ, Key(*names), Value(1))) == 1
+        with pytest.raises(UnsupportedFilterError, match="at most 60 objects"):
+            store.count(Expression(Op.EQ, Key(*names, "k"), Value(1)))
 
 
 def test_other_layouts_metrics_dimensions_and_encodings(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 from vecstore import F, compile_filter
 from vecstore.dialects.duckdb import DuckDB
+from vecstore.dialects.duckdb.dialect import json_path
 
 
 def value(statement: str, *params: Any) -> Any:
@@ -36,6 +38,13 @@ def test_a_key_of_digits_is_no_place_in_a_list() -> None:
         'json_type("metadata", $1::VARCHAR)) AND '
         'TRY_CAST(json_extract("metadata", $1::VARCHAR) AS DOUBLE) > $2::DOUBLE)'
     )
+
+
+@pytest.mark.parametrize("key", ["~", "~1", "a~1b", "a~0b", "a/b", "~01"])
+def test_what_pointers_write_otherwise_is_part_of_a_key(key: str) -> None:
+    for path in (json_path((key,)), json_path(("o", key))):
+        held = {key: "mine", "a/b~": "other", "o": {key: "mine", "/": "other", "a/b~": "other"}}
+        assert value("SELECT json_extract_string(?::JSON, ?)", json.dumps(held), path) == "mine"
 
 
 def test_nothing_of_a_filter_is_in_the_statement() -> None:

@@ -81,6 +81,10 @@ def test_any_number_of_processes_read(tmp_path: Path) -> None:
     with DuckDBStore(path, read_only=True) as store:
         assert run(OTHER_PROCESS, path, "read_only=true").stdout == "1\n"
         assert [found.id for found in store.search(vector=[1, 0])] == ["a"]
+        with open_store(f"duckdb://{path}?read_only=true") as opened:
+            again = pickle.loads(pickle.dumps(opened))
+            assert again.count() == 1
+            again.close()
         with pytest.raises(BackendError, match="open the store without read_only"):
             store.add([one("b")])
         with pytest.raises(BackendError, match="different configuration"):

@@ -375,6 +375,10 @@ def test_ids_in_a_property(make: Make, at: dict[str, Any]) -> None:
         with pytest.warns(ForeignRecordWarning, match="it has no id|begins or ends with white"):
             assert [one.id for one in store.search(vector=[1, 0])] == ["a"]
         assert store.get(["a", "b", " b"]) == [Document("theirs", {"n": 1}, id="a")]
+        # The engine takes a padded id for the other one.
+        assert store.get([" a", "a "]) == []
+        assert store.delete([" a"]) == 0
+        assert store.search(vector=[1, 0], ids=["a "]) == []
         # The object that is there is written, and no second one beside it.
         store.add([Document("ours", {"n": 2}, id="a", embedding=[0, 1])])
         store.add([Document("new", {"n": 3}, id="b", embedding=[0, 1])], on_conflict="skip")

@@ -30,6 +30,7 @@ from vecstore import (
     open_store,
 )
 from vecstore.dialects.lancedb import client as clients
+from vecstore.dialects.lancedb import rows
 from vecstore.dialects.lancedb.schema import table_schema
 from vecstore.testing.store_suite.children import in_a_child
 
@@ -107,6 +108,17 @@ def test_two_stores_on_one_connection_to_memory() -> None:
     with LanceDBStore("docs", client=client) as one, LanceDBStore("docs", client=client) as other:
         one.add([document("a")])
         assert other.count() == 1
+
+
+def test_ids_that_are_read_in_parts_come_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows, "_IDS_READ", 3)
+    names = [f"it's {n}" for n in range(10)]
+    with LanceDBStore("docs", path=tmp_path, dimension=2) as store:
+        store.add([document(name, n=n) for n, name in enumerate(names)])
+        assert sorted(one.id for one in store.scan()) == names
+        assert sorted(one.id for one in store.scan("n != 4", text=False)) == names[:4] + names[5:]
 
 
 # --- how a table is checked ---------------------------------------------------------------------

@@ -104,6 +104,8 @@ LEAN = (
     "test_delete_by_filter_and_by_both",
     "test_hostile_texts_never_widen_a_deletion",
     "test_clear",
+    "test_an_id_owned_outside_is_refused_and_not_shown",
+    "test_ids_outside_are_unknown",
     "test_a_record_that_is_no_document_stops_no_call",
     "test_closing_while_others_are_at_work",
     Processes,

@@ -25,6 +25,7 @@ from vecstore.dialects.weaviate.filters import (
     matching,
 )
 from vecstore.dialects.weaviate.layout import ID, METADATA, TEXT, TOKENS
+from vecstore.dialects.weaviate.plain import PlainNames, plain_objects
 from vecstore.dialects.weaviate.records import ExactObjects, Record, object_id, object_properties
 from vecstore.dialects.weaviate.where import Operand
 from vecstore.dialects.weaviate.writing import Row, properties_bytes
@@ -188,3 +189,48 @@ def has(range: KeyRange, key: str) -> bool:
     conditions = sent[1] if sent[0] == "And" else [sent]
     tests = {"GreaterThanEqual": key.__ge__, "LessThan": key.__lt__}
     return all(target == "_id" and tests[operator](bound) for target, operator, bound in conditions)
+
+
+# --- collections of others ------------------------------------------------------------------------
+
+
+def collection(**properties: Any) -> Any:
+    """What the client tells of a collection: each property's type, or its settings besides."""
+    made = []
+    for name, told in properties.items():
+        kind, more = (told, {}) if isinstance(told, str) else told
+        settings = {"tokenization": "field" if kind == "text" else None, "index_filterable": True}
+        made.append(SimpleNamespace(name=name, data_type=kind, **(settings | more)))
+    return SimpleNamespace(
+        properties=made,
+        references=[],
+        inverted_index_config=SimpleNamespace(index_null_state=True),
+    )
+
+
+@pytest.mark.parametrize("settings", [{"tokenization": "word"}, {"index_filterable": False}])
+def test_ids_stand_in_a_property_that_is_looked_up_exactly(settings: dict[str, Any]) -> None:
+    def faults(more: dict[str, Any]) -> list[str]:
+        found: list[str] = []
+        config = collection(body="text", ref=("text", more))
+        plain_objects(config, PlainNames("body", "ref"), None, lambda: "1.33.0", found)
+        return found
+
+    assert faults({}) == []
+    [fault] = faults(settings)
+    assert "leave id_property=... out" in fault
+
+
+@pytest.mark.parametrize("version", ["1.32.27", "1.9.0", "1.33.0-rc.1", "1.33.0", "2.0"])
+def test_old_servers_are_not_asked_what_is_absent(version: str) -> None:
+    """Before 1.33 an object that is older than a property counts as one that has it."""
+    schema = Schema({"n": int})
+    config = collection(body="text", n="int")
+    objects = plain_objects(config, PlainNames("body", None), schema, lambda: version, [])
+    dialect = objects.dialect(schema)
+    assert dialect.compile("n IS NOT NULL AND n > 1").query
+    if version.startswith(("1.32", "1.9")):
+        with pytest.raises(UnsupportedFilterError, match="older than a property"):
+            dialect.compile("n IS NULL")
+    else:
+        assert dialect.compile("n IS NULL").query

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -343,3 +344,57 @@ def test_two_processes_use_one_server(tmp_path: Path) -> None:
         assert store.count() == 1
         address = (folder / "vecstore.socket").read_text("utf-8")
     assert not os.path.exists(address)
+
+
+def test_a_copy_of_a_folder_has_a_server_of_its_own(tmp_path: Path) -> None:
+    with RedisStore("docs", path=tmp_path / "data", dimension=2) as store:
+        store.add([document("a")])
+        shutil.copytree(tmp_path / "data", tmp_path / "copy")
+        with RedisStore("docs", path=tmp_path / "copy", dimension=2) as copy:
+            copy.clear()
+        assert store.count() == 1
+
+
+def test_a_busy_server_is_waited_for_and_gets_no_second_one_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = str(tmp_path / "socket")
+    with socket.socket(socket.AF_UNIX) as busy:
+        busy.bind(place)
+        busy.listen()
+        (tmp_path / "vecstore.turn").touch()
+        (tmp_path / "vecstore.socket").write_text(place)
+        monkeypatch.setattr("vecstore.dialects.redis.embedded._PATIENCE", 0.2)
+        with pytest.raises(BackendError, match="does not answer") as caught:
+            RedisStore("docs", path=tmp_path, dimension=2)
+    assert caught.value.retryable
+    assert (tmp_path / "vecstore.socket").read_text() == place
+
+
+def test_an_interrupted_call_leaves_no_answer_for_the_next_one(
+    data: Path, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = redis.Redis.parse_response
+
+    def interrupted(*arguments: Any, **options: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with RedisStore("docs", path=data, dimension=2) as store:
+        store.add([document(f"{n}", n=n % 3) for n in range(10)])
+        client.execute_command("CLIENT", "PAUSE", 300, "ALL")
+        monkeypatch.setattr(redis.Redis, "parse_response", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            store.count("n == 0")
+        monkeypatch.setattr(redis.Redis, "parse_response", read)
+        assert store.count("n == 1") == 3
+
+
+def test_metadata_of_others_that_is_nested_too_deep_stops_no_search(client: Any) -> None:
+    with RedisStore("docs", client=client, dimension=2, create=True) as store:
+        store.add([document("a")])
+        client.hset("vecstore:docs:a", "metadata", "[" * 100_000)
+        with pytest.warns(UserWarning, match="no document"):
+            assert store.search(vector=[1, 0]) == []
+        client.set("vecstore-layout:docs", "[" * 100_000)
+        with pytest.raises(SchemaMismatchError, match="cannot be read"):
+            RedisStore("docs", client=client)

@@ -90,7 +90,7 @@ class Calls:
         import redis
 
         try:
-            return work(self.client)
+            return self._worked(work)
         except VecstoreError:
             raise
         except Exception as error:
@@ -105,6 +105,19 @@ class Calls:
                 hint=next((hint for told, hint in _HINTS.items() if told in str(error)), ""),
             )
             raise failure from self._secrets.safe_cause(error)
+
+    def _worked(self, work: Callable[[Any], Result]) -> Result:
+        import redis
+
+        try:
+            return work(self.client)
+        except (redis.ResponseError, VecstoreError):
+            raise  # the answer was read to its end
+        except BaseException:
+            # A signal may come between sending and reading, and the connection is then back in the
+            # pool with an answer on its way, which the next call would take for its own.
+            self.client.connection_pool.disconnect(inuse_connections=False)
+            raise
 
     def close(self) -> None:
         """Close the client if it is our own, and let go of an embedded server."""

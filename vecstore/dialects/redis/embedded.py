@@ -106,7 +106,8 @@ class _Running:
     def _found(self) -> str | None:
         with suppress(OSError):
             address = (self._folder / _ADDRESS).read_text("utf-8")
-            if address and _answers(address):
+            # A copy of a folder names the server of the folder that it was copied from.
+            if address and _answers(address, self._folder):
                 return address
         return None
 
@@ -143,7 +144,7 @@ class _Running:
         )
         _keepers.append(self._keeper)
         ends = time.monotonic() + _PATIENCE
-        while not _answers(socket):
+        while not _answers(socket, self._folder):
             if self._keeper.poll() is not None or time.monotonic() > ends:
                 raise BackendError(
                     f"the embedded Redis in {folder} did not start; its own words are in {log}",
@@ -184,19 +185,33 @@ _keepers: list[subprocess.Popen[bytes]] = []
 """Those that this process started, until they have ended."""
 
 
-def _answers(socket: str) -> bool:
+def _answers(socket: str, folder: Path) -> bool:
+    """Whether a server listens there whose data lies in the folder.
+
+    Raises:
+        BackendError: If one listens that does not answer: a second one beside it would write to
+            the same files.
+    """
     import redis
     from redis.backoff import NoBackoff
     from redis.retry import Retry
 
     once = Retry(NoBackoff(), 0)
-    with suppress(redis.RedisError, OSError):
-        client: Any = redis.Redis(unix_socket_path=socket, socket_timeout=5, retry=once)
-        try:
-            return bool(client.ping())
-        finally:
-            client.close()
-    return False
+    client: Any = redis.Redis(unix_socket_path=socket, socket_timeout=_PATIENCE, retry=once)
+    try:
+        place = os.fsdecode(client.execute_command("CONFIG", "GET", "dir")[b"dir"])
+        return os.path.samefile(place, folder)
+    except (redis.TimeoutError, redis.BusyLoadingError) as error:
+        raise BackendError(
+            f"the embedded Redis in {folder} is there and does not answer; try again when it has "
+            "done what it is busy with",
+            operation="open",
+            retryable=True,
+        ) from error
+    except (redis.RedisError, OSError):
+        return False
+    finally:
+        client.close()
 
 
 def _command() -> list[str]:

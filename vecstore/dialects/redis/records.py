@@ -358,5 +358,5 @@ class Records:
 def _read_json(held: bytes) -> Any:
     try:
         return json.loads(held)
-    except ValueError:
+    except (ValueError, RecursionError):
         return []  # which is no object: it holds no document

@@ -190,7 +190,7 @@ class RedisStore(CollectionStore):
             numbers, texts = (
                 frozenset(tuple(path) for path in held[kind]) for kind in ("numbers", "texts")
             )
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, RecursionError):
             raise misfit(title, ["what it says of its layout cannot be read"]) from None
         faults = []
         if version != _VERSION:

@@ -200,8 +200,17 @@ def _answers(socket: str, folder: Path) -> bool:
     client: Any = redis.Redis(unix_socket_path=socket, socket_timeout=_PATIENCE, retry=once)
     try:
         place = os.fsdecode(client.execute_command("CONFIG", "GET", "dir")[b"dir"])
-        return os.path.samefile(place, folder)
-    except (redis.TimeoutError, redis.BusyLoadingError) as error:
+        if not os.path.samefile(place, folder):
+            return False
+        ends = time.monotonic() + _PATIENCE
+        while True:  # it tells its folder while it still reads what is in it
+            try:
+                return bool(client.ping())
+            except redis.BusyLoadingError:
+                if time.monotonic() > ends:
+                    raise
+                time.sleep(0.01)
+    except (redis.TimeoutError, redis.BusyLoadingError, redis.ResponseError) as error:
         raise BackendError(
             f"the embedded Redis in {folder} is there and does not answer; try again when it has "
             "done what it is busy with",

@@ -34,6 +34,7 @@ from vecstore import (
     open_store,
 )
 from vecstore.dialects.redis.embedded import EmbeddedServer
+from vecstore.dialects.redis.embedded import _answers as answers_there
 from vecstore.dialects.redis.records import Records
 
 
@@ -369,6 +370,47 @@ def test_a_busy_server_is_waited_for_and_gets_no_second_one_beside_it(
             RedisStore("docs", path=tmp_path, dimension=2)
     assert caught.value.retryable
     assert (tmp_path / "vecstore.socket").read_text() == place
+
+
+@pytest.mark.parametrize(
+    ("answers", "outcome"),
+    [
+        (["-LOADING Redis is loading the dataset in memory"] * 3 + ["+PONG"], True),
+        (["-BUSY Redis is busy running a script"], None),
+    ],
+)
+def test_a_server_that_still_reads_its_folder_is_waited_for(
+    tmp_path: Path, answers: list[str], outcome: bool | None
+) -> None:
+    place, told = str(tmp_path / "socket"), os.fsencode(tmp_path)
+    pings = iter(answers)
+
+    def serve(listening: socket.socket) -> None:
+        with suppress(OSError, StopIteration):
+            while True:
+                connection, _ = listening.accept()
+                with connection, connection.makefile("rb") as asked:
+                    while head := asked.readline():
+                        words = [asked.readline() for _ in range(2 * int(head[1:]))][1::2]
+                        answer = b"+OK"
+                        if words[0].strip() == b"HELLO":
+                            answer = b"%1\r\n$5\r\nproto\r\n:3"
+                        elif words[0].strip() == b"CONFIG":
+                            answer = b"%%1\r\n$3\r\ndir\r\n$%d\r\n%s" % (len(told), told)
+                        elif words[0].strip() == b"PING":
+                            answer = next(pings).encode()
+                        connection.sendall(answer + b"\r\n")
+
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(place)
+        listening.listen()
+        threading.Thread(target=serve, args=(listening,), daemon=True).start()
+        if outcome is None:
+            with pytest.raises(BackendError, match="does not answer"):
+                answers_there(place, tmp_path)
+        else:
+            assert answers_there(place, tmp_path) is outcome
+    assert next(pings, None) is None
 
 
 def test_an_interrupted_call_leaves_no_answer_for_the_next_one(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -44,7 +45,7 @@ from vecstore.filter.values import kind_of
 
 EXACT = Milvus(tags="tags")
 PLAIN = Milvus()
-OWN = FieldLayout()
+OWN = FieldLayout(beside=False)
 ASTRAL_HAN = "\U00020bb7"
 
 
@@ -268,7 +269,7 @@ def test_ids_select_their_documents_and_no_others(client: Any) -> None:
     for one in HOSTILE_IDS:
         for ids in ([one], [one, "none", f"{one}?"]):
             (row,) = stored(client, of_ids(ids))
-            assert OWN.read(row) == (one, one, {"n": one})
+            assert OWN.read(row) == (one, one, {"n": one}, None)
     assert len(stored(client, of_ids(HOSTILE_IDS))) == len(HOSTILE_IDS)
     assert stored(client, of_ids(["none"])) == []
     client.delete("layout", filter=of_ids(HOSTILE_IDS[::2]))
@@ -285,7 +286,7 @@ def test_what_is_stored_comes_back_with_its_types(client: Any) -> None:
     }  # fmt: skip
     client.insert("layout", [{**OWN.write("a", "text", metadata), "vector": [1.0, 0.0]}])
     (row,) = stored(client)
-    _, _, read = OWN.read(row)
+    _, _, read, _ = OWN.read(row)
     assert repr(dict(sorted(read.items()))) == repr(dict(sorted(metadata.items())))
     client.delete("layout", filter=of_ids(["a"]))
 
@@ -307,7 +308,15 @@ def test_nobody_can_choose_the_key_of_another_document() -> None:
 def test_a_row_gives_its_document_back(document_id: str) -> None:
     metadata = {"id": "mine", "tags": ["a"], "none": None, "empty": [], "one": 1.0}
     row = OWN.write(document_id, "text", metadata)
-    assert OWN.read(row) == (document_id, "text", metadata)
+    extra = json.dumps({"a": [{"b": None}]})
+    assert OWN.read(row) == (document_id, "text", metadata, None)
+    beside = FieldLayout()
+    assert beside.read(beside.write(document_id, "text", metadata, extra)) == (
+        document_id,
+        "text",
+        metadata,
+        extra,
+    )
     assert row[TAGS] == tags_of(metadata)
 
 

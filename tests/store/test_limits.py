@@ -108,6 +108,15 @@ def test_metadata_size() -> None:
     refused(limits, Document("", {"a": "x" * 9}, id="x"), "17 bytes", "max_metadata_bytes")
 
 
+def test_extra_size() -> None:
+    limits = {"keeps_extra": True, "max_extra_bytes": 12}
+    store(**limits).add([Document("", extra="x" * 10), Document("", extra=["é" * 4]), Document("")])
+    refused(limits, Document("", extra="x" * 11, id="x"), "'x'", "13 bytes", "max_extra_bytes")
+    refused(limits, Document("", extra="é" * 6, id="x"), "14 bytes", "at most 12")
+    # Where there is no place for it at all, that is what is told.
+    refused({"max_extra_bytes": 12}, Document("", extra="x" * 11, id="x"), "keeps_extra")
+
+
 def test_nulls_and_empty_lists_are_dropped_where_they_cannot_stay() -> None:
     given = Document("", {"n": None, "e": [], "k": {"n": None, "e": [], "v": 1}, "v": 0}, id="x")
     for keeps_null, keeps_empty, expected in (

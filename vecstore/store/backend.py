@@ -39,7 +39,17 @@ Judge = Callable[[Mapping[str, Any]], bool]
 KEEPING_VECTORLESS = ("memory", "pgvector", "qdrant", "duckdb", "sqlite", "weaviate", "redis")
 """Stores of this library that declare ``vectorless``, as errors name them to users of others."""
 
-KEEPING_EXTRA = ("memory", "pgvector", "duckdb", "sqlite", "qdrant", "redis", "chroma", "lancedb")
+KEEPING_EXTRA = (
+    "memory",
+    "pgvector",
+    "duckdb",
+    "sqlite",
+    "qdrant",
+    "redis",
+    "chroma",
+    "lancedb",
+    "milvus",
+)
 """Stores of this library that declare ``keeps_extra``."""
 
 IDS_AT_ONCE = 1_000

@@ -51,6 +51,8 @@ class StoreCapabilities:
             canonical form), ``"integer"`` (decimal digits of a signed 64-bit number), or
             ``"uuid_or_number"`` (a UUID, or decimal digits of an unsigned 64-bit number).
         max_metadata_bytes: The largest metadata of one document, as compact JSON in UTF-8.
+        max_extra_bytes: The largest ``extra`` of one document, as compact JSON in UTF-8, where
+            it is kept.
         min_integer: The smallest integer that metadata can hold exactly.
         max_integer: The largest one.
         max_dimension: The most numbers in a vector.
@@ -88,6 +90,7 @@ class StoreCapabilities:
     max_id_bytes: int | None = None
     id_charset: IdCharset = "any"
     max_metadata_bytes: int | None = None
+    max_extra_bytes: int | None = None
     min_integer: int | None = None
     max_integer: int | None = None
     max_dimension: int | None = None

@@ -52,6 +52,8 @@ class RecordLimits:
             self._checks.append(self._drop)
         if limits.max_metadata_bytes is not None:
             self._checks.append(lambda item: self.check_size(item.metadata, item.id))
+        if limits.keeps_extra and limits.max_extra_bytes is not None:
+            self._checks.append(self._extra)
 
     @property
     def limited(self) -> bool:
@@ -74,6 +76,15 @@ class RecordLimits:
                 f"the text of document {shown_id(item.id)} has {len(item.text.encode()):,} bytes; "
                 f"{self._name} holds at most {limit:,} (max_text_bytes); split it into several "
                 "documents",
+                document_id=item.id,
+            )
+
+    def _extra(self, item: Prepared) -> None:
+        limit = self._capabilities.max_extra_bytes
+        if limit is not None and item.extra is not None and _passes(item.extra, limit):
+            raise DocumentError(
+                f"the extra of document {shown_id(item.id)} has {len(item.extra.encode()):,} bytes "
+                f"as JSON; {self._name} holds at most {limit:,} (max_extra_bytes)",
                 document_id=item.id,
             )
 

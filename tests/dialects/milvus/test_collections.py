@@ -17,7 +17,8 @@ from vecstore import (
     UnsupportedFilterError,
     compile_filter,
 )
-from vecstore.dialects.milvus import rows
+from vecstore.dialects.milvus import rows, schema
+from vecstore.dialects.milvus.layout import EXTRA, ORIGINAL_ID
 from vecstore.dialects.milvus.store import MilvusStore
 from vecstore.testing.store_suite.hooks import watched_hooks
 
@@ -348,6 +349,40 @@ class TestVersions:
         new.add(old.scan(include_embedding=True))
         assert new.get(["a"], include_embedding=True) == [document("a", {"n": 1})]
         assert new.count("n == 1") == 1
+
+    def test_a_collection_from_before_extras_goes_on_without_them(
+        self, open_milvus: Open, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with monkeypatch.context() as before:
+            before.setattr(schema, "_OWN_TEXTS", (ORIGINAL_ID,))
+            old = open_milvus("before", dimension=2)
+        assert not old.capabilities.keeps_extra
+        old.add([document("a", {"n": 1}), document("b")])
+        with pytest.raises(DocumentError, match=r"keeps_extra.*new\.add\(store\.scan\(") as caught:
+            old.add([document("a").replace(extra=[1]), document("c")])
+        assert caught.value.faulty_ids == ["a"]
+        assert old.update_metadata(filter="n == 1", set={"n": 2}) == 1
+        assert [one.id for one in old.search(vector=[1, 0], filter="n == 2")] == ["a"]
+        new = open_milvus("after")
+        new.add(old.scan(include_embedding=True))
+        new.add([document("a").replace(extra=[1])])
+        assert {one.id: one.extra for one in new.scan()} == {"a": [1], "b": None}
+
+    def test_a_field_of_another_type_in_its_place_is_told(
+        self, open_milvus: Open, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from pymilvus import DataType
+
+        store = open_milvus("odd", dimension=2)
+        described = store.native.describe_collection("odd")
+        for field in described["fields"]:
+            if field["name"] == EXTRA:
+                field["type"] = DataType.JSON
+        monkeypatch.setattr(store.native, "describe_collection", lambda *_, **__: described)
+        with pytest.raises(
+            SchemaMismatchError, match="vecstore_extra is of type JSON, not VARCHAR"
+        ):
+            MilvusStore("odd", client=store.native)
 
     def test_a_layout_to_come_is_refused(self, open_milvus: Open) -> None:
         store = open_milvus(dimension=2)

@@ -133,7 +133,8 @@ def test_fields_that_others_added_to_our_collection_stay(open_milvus: Open, file
     index = client.prepare_index_params()
     index.add_index("vector", index_type="FLAT", metric_type="COSINE")
     client.create_collection("widened", schema=schema, index_params=index)
-    mine = {**FieldLayout().write("a", "text", {"n": 1}), "vector": [1.0, 0.0], "owner": "them"}
+    row = FieldLayout(beside=False).write("a", "text", {"n": 1})
+    mine = {**row, "vector": [1.0, 0.0], "owner": "them"}
     client.insert("widened", [mine])
     store = open_milvus("widened")
     assert store.update_metadata(filter="n == 1", set={"n": 2}) == 1

@@ -44,6 +44,8 @@ class LimitedStore(SimpleVectorStore):
         max_id_bytes=100,
         id_charset="ascii",
         max_metadata_bytes=4_000,
+        keeps_extra=True,
+        max_extra_bytes=6_000,
         min_integer=-(2**53) + 1,
         max_integer=2**53 - 1,
         max_dimension=64,

@@ -24,6 +24,8 @@ TEXT: Final = "text"
 METADATA: Final = "metadata"
 TAGS: Final = "vecstore_tags"
 VECTOR: Final = "vector"
+EXTRA: Final = "vecstore_extra"
+"""What a document has beside its metadata, as JSON text; empty where it has nothing."""
 
 LAYOUT_VERSION: Final = 2
 """What a collection says of itself; 1 called its own fields ``tags`` and ``original_id``."""
@@ -94,10 +96,12 @@ class FieldLayout:
         exact: Whether tags and original ids stand beside them, as our own store writes them; else
             the four fields are all there is, in a collection that others made.
         number: Whether the primary key is an INT64; only in collections of others.
+        beside: Whether there is a field for what stands beside metadata; not in collections of
+            others, and not in those that were made before there was one.
 
     Example:
         >>> FieldLayout(id="pk", exact=False).read({"pk": "a", "text": "Hello", "metadata": None})
-        ('a', 'Hello', {})
+        ('a', 'Hello', {}, None)
     """
 
     id: str = ID
@@ -106,6 +110,12 @@ class FieldLayout:
     vector: str = VECTOR
     exact: bool = True
     number: bool = False
+    beside: bool = True
+
+    @property
+    def extra(self) -> str | None:
+        """The field for what stands beside metadata, if there is one."""
+        return EXTRA if self.exact and self.beside else None
 
     @property
     def tags(self) -> str | None:
@@ -115,7 +125,14 @@ class FieldLayout:
     @property
     def read_fields(self) -> list[str]:
         """The fields to ask for, the vector aside."""
-        return [self.id, *([ORIGINAL_ID] if self.exact else []), self.text, self.metadata]
+        own = [ORIGINAL_ID] if self.exact else []
+        extra = [] if self.extra is None else [self.extra]
+        return [self.id, *own, self.text, self.metadata, *extra]
+
+    @property
+    def textless_fields(self) -> list[str]:
+        """The same without the text, and without what stands beside the metadata."""
+        return [name for name in self.read_fields if name not in (self.text, self.extra)]
 
     def key(self, document_id: str) -> str | int:
         """The primary key under which a document is stored."""
@@ -123,13 +140,17 @@ class FieldLayout:
             return int(document_id)
         return stored_id(document_id) if self.exact else document_id
 
-    def write(self, document_id: str, text: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
-        """The fields that hold a document, its vector aside."""
+    def write(
+        self, document_id: str, text: str, metadata: Mapping[str, Any], extra: str | None = None
+    ) -> dict[str, Any]:
+        """The fields that hold a document, its vector aside; ``extra`` as JSON text."""
         key = self.key(document_id)
         row: dict[str, Any] = {self.id: key, self.text: text, self.metadata: metadata}
         if self.exact:
             row[ORIGINAL_ID] = "" if key == document_id else document_id
             row[TAGS] = tags_of(metadata)
+        if self.extra is not None:
+            row[self.extra] = extra or ""
         return row
 
     def parts(self, row: Mapping[str, Any]) -> tuple[str, Any]:
@@ -137,7 +158,8 @@ class FieldLayout:
         original = row.get(ORIGINAL_ID) if self.exact else ""
         return original or str(row[self.id]), row.get(self.metadata)
 
-    def read(self, row: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
-        """Id, text and metadata of the document that a row holds."""
+    def read(self, row: Mapping[str, Any]) -> tuple[str, str, dict[str, Any], str | None]:
+        """Id, text, metadata and, as JSON text, extra of the document that a row holds."""
         document_id, metadata = self.parts(row)
-        return document_id, row.get(self.text) or "", dict(metadata or {})
+        extra = None if self.extra is None else row.get(self.extra) or None
+        return document_id, row.get(self.text) or "", dict(metadata or {}), extra

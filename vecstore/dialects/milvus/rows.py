@@ -302,12 +302,12 @@ class Rows:
         """The document that a row holds."""
         import numpy as np
 
-        document_id, text, metadata = self.layout.read(row)
+        document_id, text, metadata, extra = self.layout.read(row)
         embedding = None
         if self.layout.vector in row:
             embedding = np.array(row[self.layout.vector], dtype=np.float32)
             embedding.flags.writeable = False
-        return stored_document(document_id, text, metadata, embedding, score)
+        return stored_document(document_id, text, metadata, embedding, score, extra)
 
     # --- writing -----------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from vecstore.dialects.milvus.client import Calls
 from vecstore.dialects.milvus.layout import (
+    EXTRA,
     LAYOUT_VERSION,
     MAX_TAG_BYTES,
     MAX_TAGS,
@@ -37,6 +38,7 @@ _ANY_INDEX = "AUTOINDEX"
 _VERSION = "vecstore.layout"
 """The property of a collection that names its layout; servers have it in the description."""
 _DESCRIPTION = re.compile(r"vecstore layout (\d+)")
+_OWN_TEXTS: Final = (ORIGINAL_ID, EXTRA)
 _FIRST_LAYOUT = frozenset({"tags", "original_id"})
 
 
@@ -74,6 +76,7 @@ class Found:
         layout: The layout, with the type of the primary key settled.
         max_id_bytes: The longest id; None where the layout keeps longer ones aside.
         max_text_bytes: The longest text.
+        max_extra_bytes: The most that can stand beside metadata, as JSON text.
         index: Type of its vector index.
         unchangeable: Why rows cannot be written again by a store, or None.
         unwritable: Why there can be no new rows of a store, or None.
@@ -85,6 +88,7 @@ class Found:
     layout: FieldLayout
     max_id_bytes: int | None
     max_text_bytes: int
+    max_extra_bytes: int
     index: str
     unchangeable: str | None
     unwritable: str | None
@@ -116,7 +120,7 @@ def make_collection(call: Calls, plan: CollectionPlan, dimension: int) -> None:
         enable_dynamic_field=False,
         description=f"Documents of vecstore, vecstore layout {LAYOUT_VERSION}",
     )
-    for name in (layout.id, ORIGINAL_ID, layout.text):
+    for name in (layout.id, layout.text, *_OWN_TEXTS):
         schema.add_field(
             name, DataType.VARCHAR, max_length=MAX_VARCHAR_BYTES, is_primary=name == layout.id
         )
@@ -205,6 +209,8 @@ def look_at_collection(
         tags = expect(TAGS, DataType.ARRAY)
         if tags and tags.get("element_type", DataType.VARCHAR) != DataType.VARCHAR:
             faults.append(f"the elements of its field {TAGS} are no VARCHAR")
+        if EXTRA in fields:  # which those of before have not
+            expect(EXTRA, DataType.VARCHAR)
         for limit, least in (("max_capacity", MAX_TAGS), ("max_length", MAX_TAG_BYTES)):
             if tags and int(tags.get("params", {}).get(limit) or least) < least:
                 faults.append(f"the {limit} of its field {TAGS} is below {least:,}")
@@ -226,18 +232,24 @@ def look_at_collection(
     if faults:
         hint = "" if layout.exact is False else _PLAIN_HINT if _is_foreign(fields) else ""
         raise misfit(f"the collection {name!r}", faults, hint)
-    longest = int(key.get("params", {}).get("max_length") or MAX_VARCHAR_BYTES)
+    layout = replace(layout, number=key["type"] is DataType.INT64, beside=EXTRA in fields)
     return Found(
         dimension=length,
-        layout=replace(layout, number=key["type"] is DataType.INT64),
-        max_id_bytes=MAX_VARCHAR_BYTES if layout.exact else longest,
-        max_text_bytes=int(text.get("params", {}).get("max_length") or MAX_VARCHAR_BYTES),
+        layout=layout,
+        max_id_bytes=MAX_VARCHAR_BYTES if layout.exact else _longest(key),
+        max_text_bytes=_longest(text),
+        max_extra_bytes=_longest(fields.get(EXTRA, {})),
         index=str(index.get("index_type")),
         unchangeable=(drawn := _drawn(key, layout)),
         unwritable=drawn or _required(fields, layout),
         others=bool(described.get("enable_dynamic_field") or fields.keys() - _known(layout)),
         nullable=bool(fields[layout.metadata].get("nullable")),
     )
+
+
+def _longest(field: Mapping[str, Any]) -> int:
+    """The most bytes of a text in a field."""
+    return int(field.get("params", {}).get("max_length") or MAX_VARCHAR_BYTES)
 
 
 def _known(layout: FieldLayout) -> set[str | None]:

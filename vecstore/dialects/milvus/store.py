@@ -108,9 +108,11 @@ class MilvusStore(CollectionStore):
     name: ClassVar[str] = "milvus"
     engine: ClassVar[str] = "Milvus"
     capabilities: StoreCapabilities = StoreCapabilities(
+        keeps_extra=True,
         filtered_count=True,
         native_ids=True,
         max_text_bytes=MAX_VARCHAR_BYTES,
+        max_extra_bytes=MAX_VARCHAR_BYTES,
         max_id_bytes=MAX_VARCHAR_BYTES,
         max_metadata_bytes=MAX_METADATA_BYTES,
         min_integer=MIN_INTEGER,
@@ -191,7 +193,11 @@ class MilvusStore(CollectionStore):
         )
         self._create = self._call.lite if create is None else create
         planned = index or (_EXACT_INDEX if self._call.lite else None)
-        self.capabilities = replace(self.capabilities, exact_topk=planned == _EXACT_INDEX)
+        self.capabilities = replace(
+            self.capabilities,
+            exact_topk=planned == _EXACT_INDEX,
+            keeps_extra=self._layout.extra is not None,
+        )
         if self._call.lite:
             self.capabilities = replace(
                 self.capabilities, max_cost=_LITE_MAX_COST, native_ids=False
@@ -245,6 +251,8 @@ class MilvusStore(CollectionStore):
             id_charset="integer" if found.layout.number else "any",
             max_id_bytes=found.max_id_bytes,
             max_text_bytes=found.max_text_bytes,
+            max_extra_bytes=found.max_extra_bytes,
+            keeps_extra=found.layout.extra is not None,
             exact_topk=found.index == _EXACT_INDEX,
         )
         return True
@@ -256,6 +264,17 @@ class MilvusStore(CollectionStore):
 
     def _compile_filter(self, filter: Expression) -> Compiled:
         return row_filter(filter, self._dialect.compile_to_read, presence=self._layout.exact)
+
+    def _extra_remedy(self) -> str:
+        if self._layout.exact:
+            return (
+                f"{self._title} was made before there was a field for it; move its documents to a "
+                "new one, which has it: new.add(store.scan(include_embedding=True))"
+            )
+        return (
+            f"{self._title} has the fields that another program gave it; collections that this "
+            'store makes with layout="exact" keep it'
+        )
 
     def _check_documents(self, documents: Sequence[Any]) -> None:
         if self._facts is not None:
@@ -279,7 +298,12 @@ class MilvusStore(CollectionStore):
             rows = batch.free_rows(taken)
             made = (
                 {
-                    **self._layout.write(batch.ids[row], batch.texts[row], batch.metadata[row]),
+                    **self._layout.write(
+                        batch.ids[row],
+                        batch.texts[row],
+                        batch.metadata[row],
+                        batch.extras[row] if batch.extras else None,
+                    ),
                     self._layout.vector: batch.vectors[row].tolist(),
                 }
                 for row in rows
@@ -439,8 +463,9 @@ class MilvusStore(CollectionStore):
         self, filter: Any, *, batch_size: int, include_embedding: bool
     ) -> Iterator[Document]:
         if self._exists("scan"):
-            text, foreign = self._layout.text, ForeignRecords(self._title)
-            fields = [name for name in self._read_fields[include_embedding] if name != text]
+            foreign = ForeignRecords(self._title)
+            vector = [self._layout.vector] if include_embedding else []
+            fields = [*self._layout.textless_fields, *vector]
             for page in self._records.pages("scan", filter, fields, batch_size):
                 yield from self._records.documents(page, foreign)
 
@@ -449,10 +474,9 @@ class MilvusStore(CollectionStore):
     ) -> Iterator[tuple[str, Mapping[str, Any]]]:
         if self._exists("scan"):
             layout, foreign = self._layout, ForeignRecords(self._title)
-            fields = [name for name in layout.read_fields if name != layout.text]
-            for page in self._records.pages("scan", filter, fields, batch_size):
+            for page in self._records.pages("scan", filter, layout.textless_fields, batch_size):
                 for row in self._records.holding(page, foreign):
-                    document_id, _, metadata = layout.read(row)
+                    document_id, _, metadata, _ = layout.read(row)
                     yield document_id, metadata
 
     def _clear(self) -> None:
@@ -471,7 +495,7 @@ class MilvusStore(CollectionStore):
     def _changed(
         self, row: Mapping[str, Any], set: dict[str, Any], unset: tuple[str, ...]
     ) -> dict[str, Any]:
-        document_id, _, metadata = self._layout.read(row)
+        document_id, _, metadata, _ = self._layout.read(row)
         metadata = changed(metadata, set, unset)
         RecordLimits(self.name, self.capabilities).check_size(metadata, document_id)
         changes: dict[str, Any] = {self._layout.metadata: metadata}

@@ -18,6 +18,8 @@ _DEEP: Any = "the end"
 for _ in range(MAX_EXTRA_DEPTH):
     _DEEP = [_DEEP]
 
+_LARGE = 300_000
+
 _VALUES: dict[str, Any] = {
     "objects": {"zeta": [{"n": 1}, {"n": None}, {}], "alpha": [[1, [2, []]], "x"]},
     "numbers": [2**53 + 1, -(2**63) - 1, 10**40, 1.0, -0.0, 0.1, 5e-324, 1.7976931348623157e308],
@@ -101,6 +103,29 @@ class Extra(StoreSuiteBase):
         store.add([first.replace(extra={"new": 1}), second.replace(extra=None)])
         store.delete([self.id("third")])
         assert self._held(store) == {first.id: {"new": 1}, second.id: None}
+
+    def test_max_extra_bytes(self, store: VectorStore) -> None:
+        """The engine cuts or refuses a long extra: declare ``max_extra_bytes``, in UTF-8.
+
+        Usually: the limit is that of a field, or of all that a record holds.
+        """
+        if not self.capabilities.keeps_extra:
+            return
+        limit = self.capabilities.max_extra_bytes
+        size = _LARGE if limit is None else limit
+        # As JSON a text has two bytes more.
+        held = [self._with("long", "x" * (size - 2)), self._with("wide", "é" * (size // 2 - 1))]
+        store.add(held)
+        assert self._held(store) == {one.id: one.extra for one in held}
+        if limit is None:
+            return
+        for value in ("x" * (limit - 1), "é" * (limit // 2)):
+            first, beyond = self._with("one", 1), self._with("beyond", value)
+            with self.no_call(store), pytest.raises(DocumentError, match="max_extra_bytes") as told:
+                store.add([first, beyond])
+            assert told.value.document_id == beyond.id
+            assert f"{limit:,}" in str(told.value)
+        assert self._held(store) == {one.id: one.extra for one in held}
 
     def test_no_filter_sees_an_extra(self, store: VectorStore) -> None:
         """It is no metadata, whatever its keys are.

@@ -12,19 +12,25 @@ engine, metric or option, what ``make test`` runs elsewhere; it is marked ``wide
 ``make test-wide`` runs it. Where the class has ``whole = "heavy"``, ``make test-heavy`` alone does. Of
 tests on servers, ``make test-servers`` leaves out what is heavy and what repeats; both are marked
 ``long``, and ``make test-heavy`` runs them.
+
+More than half of all tests are left out of any run. What ``-m`` leaves out for certain is not even
+made: pytest would take longer to make these 18,000 and to throw them away than to run many a folder.
 """
 
 from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Set
 from functools import cache
+from inspect import isfunction
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 pytest.register_assert_rewrite("vecstore.testing")
+
+_PARAM = type(pytest.param())
 
 # How long an example takes says more about the machine's other guests than about the code.
 settings.register_profile(
@@ -46,13 +52,25 @@ settings.load_profile(
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at -m
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if _is_repetition(item):
-            item.add_marker(getattr(item.cls, "whole", "wide"))  # type: ignore[attr-defined]
-        heavy = item.get_closest_marker("heavy") or item.get_closest_marker("wide")
-        if heavy and item.get_closest_marker("servers"):
-            item.add_marker("long")
-        if any(item.get_closest_marker(name) for name in ("wide", "servers", "browser")):
-            item.add_marker("heavy")
+        _check_marks_of_parameters(item)
+        own = {mark.name for mark in item.iter_markers()}
+        marks = own
+        if isinstance(item, pytest.Function) and item.cls is not None and "heavy" not in own:
+            # What is long is no repetition.
+            if _repeats(item.cls, item.originalname):
+                marks = own | {getattr(item.cls, "whole", "wide")}
+        for name in sorted(_with_implied(marks) - own):
+            item.add_marker(name)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(
+    collector: pytest.Collector, name: str, obj: object
+) -> list[pytest.Item] | None:
+    asked = _asked(collector.config)
+    if asked is None or not name.startswith("test_") or not isfunction(obj):
+        return None
+    return [] if _is_left_out(collector, name, obj, *asked) else None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -69,15 +87,82 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
-def _is_repetition(item: pytest.Item) -> bool:
-    if not isinstance(item, pytest.Function) or item.cls is None:
-        return False
-    chosen, repeats = getattr(item.cls, "chosen", None), getattr(item.cls, "repeats", None)
-    if (chosen is None and repeats is None) or item.get_closest_marker("heavy") is not None:
-        return False  # what is long is no repetition
-    name = item.originalname
-    out = chosen is not None and name not in _names(item.cls, tuple(chosen))
-    return out or (repeats is not None and name in _names(item.cls, tuple(repeats)))
+def _with_implied(marks: Set[str]) -> Set[str]:
+    """The marks, and those that follow from them."""
+    if "servers" in marks and marks & {"heavy", "wide"}:
+        marks = marks | {"long"}
+    return marks | {"heavy"} if marks & {"wide", "servers", "browser"} else marks
+
+
+def _repeats(cls: type, name: str) -> bool:
+    """Whether a class says of one of its tests that it repeats what others show."""
+    chosen, repeats = getattr(cls, "chosen", None), getattr(cls, "repeats", None)
+    out = chosen is not None and name not in _names(cls, tuple(chosen))
+    return out or (repeats is not None and name in _names(cls, tuple(repeats)))
+
+
+@cache
+def _asked(config: pytest.Config) -> tuple[Set[str], Set[str]] | None:
+    """The marks that each test must have by ``-m``, and those that none may have.
+
+    None where the expression says more than "this and not that", and where a test is asked for by
+    its name, which pytest then has to find.
+    """
+    told = [one.split() for one in config.option.markexpr.split(" and ")]
+    plain = {words[0] for words in told if len(words) == 1}
+    negated = {words[1] for words in told if len(words) == 2 and words[0] == "not"}
+    names = plain | negated
+    if not names or len(names) < len(told) or not all(map(str.isidentifier, names)):
+        return None
+    return None if any("::" in one for one in config.args) else (plain, negated)
+
+
+def _is_left_out(
+    collector: pytest.Collector,
+    name: str,
+    test: object,
+    wanted: Set[str],
+    unwanted: Set[str],
+) -> bool:
+    """Whether all that pytest would make of a test, for any parameters, has the wrong marks."""
+    marks = [*_marks_of(collector), *getattr(test, "pytestmark", ())]
+    own = {mark.name for mark in marks}
+    of_parameters = _marks_of_parameters(test, marks)
+    certain, possible = own, own | of_parameters
+    cls = getattr(collector, "cls", None)
+    if cls is not None and "heavy" not in own and _repeats(cls, name):
+        whole = getattr(cls, "whole", "wide")
+        certain = own | {"heavy" if "heavy" in of_parameters else whole}
+        possible = possible | {whole}
+    return bool(unwanted & _with_implied(certain) or wanted - _with_implied(possible))
+
+
+@cache
+def _marks_of(collector: pytest.Collector) -> tuple[pytest.Mark, ...]:
+    """The marks of a class and of its module."""
+    return tuple(collector.iter_markers())
+
+
+def _marks_of_parameters(test: object, marks: Iterable[pytest.Mark]) -> set[str]:
+    """Names of the marks that single parameters of a test have."""
+    tables = (mark.args[1] for mark in marks if mark.name == "parametrize")
+    names = {
+        one.mark.name if isinstance(one, pytest.MarkDecorator) else one.name
+        for table in tables
+        for row in table
+        if isinstance(row, _PARAM)
+        for one in row.marks
+    }
+    return names | {"heavy"} if hasattr(test, "sizes") else names  # one of the sizes is heavy
+
+
+def _check_marks_of_parameters(item: pytest.Item) -> None:
+    """No parameter of a fixture has marks: where a test is left out, they were not looked at."""
+    marks = getattr(getattr(item, "callspec", None), "marks", ())
+    if isinstance(item, pytest.Function) and marks:
+        told = _marks_of_parameters(item.obj, item.iter_markers("parametrize"))
+        if not {mark.name for mark in marks} <= told:
+            raise pytest.UsageError(f"{item.nodeid}: mark the test, not a fixture's parameter")
 
 
 @cache

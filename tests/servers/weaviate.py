@@ -292,6 +292,12 @@ class WeaviateServer:
                 for key in [key for key in self._objects if key[0] == name]:
                     del self._objects[key]
                 return Answer(200, None)
+            case "POST", ["schema", name, "properties"]:
+                self._described(name)["properties"].append(_property(request.json()))
+                for key, place in self._objects.items():
+                    if key[0] == name:
+                        place.rules = None
+                return Answer(200, request.json())
             case "POST", ["schema", name, "tenants"]:
                 for one in request.json():
                     made = Objects(self._described(name))
@@ -310,15 +316,7 @@ class WeaviateServer:
         name = wanted["class"]
         if name in self._collections:
             raise Refused(f"class name {name} already exists")
-        properties = [
-            {
-                "indexFilterable": True,
-                "indexRangeFilters": False,
-                "indexSearchable": False,
-                **{key: one[key] for key in one if not key.startswith(("skip", "vectorize"))},
-            }
-            for one in wanted["properties"]
-        ]
+        properties = [_property(one) for one in wanted["properties"]]
         vectors = {
             key: {
                 **one,
@@ -354,6 +352,12 @@ class WeaviateServer:
 
     def search(self, request: Any) -> Any:
         place = self.place(request)
+        known = {one["name"] for one in place.described["properties"]}
+        for name in request.properties.non_ref_properties:
+            if name not in known:
+                raise Refused(
+                    f"no such prop with name '{name}' found in class '{request.collection}'"
+                )
         keys = place.matching(request.filters if request.HasField("filters") else None)
         distances: dict[str, float] = {}
         if request.HasField("near_vector"):
@@ -393,6 +397,15 @@ class WeaviateServer:
         keys = place.matching(request.filters if request.HasField("filters") else None)
         single = aggregate_pb2.AggregateReply.Single(objects_count=len(keys))
         return aggregate_pb2.AggregateReply(single_result=single)
+
+
+def _property(wanted: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "indexFilterable": True,
+        "indexRangeFilters": False,
+        "indexSearchable": False,
+        **{key: wanted[key] for key in wanted if not key.startswith(("skip", "vectorize"))},
+    }
 
 
 class _Service(weaviate_pb2_grpc.WeaviateServicer):

@@ -49,6 +49,7 @@ KEEPING_EXTRA = (
     "chroma",
     "lancedb",
     "milvus",
+    "weaviate",
 )
 """Stores of this library that declare ``keeps_extra``."""
 
@@ -237,8 +238,9 @@ class StoreHooks(ABC):
     def _check_documents(self, documents: Sequence[Any]) -> None:
         """Refuse documents for reasons of the backend's own, before the first write.
 
-        Limits in :attr:`capabilities` have been checked. Each item has ``id``, ``text`` and
-        ``metadata``, whose dict may be replaced but not changed.
+        Limits in :attr:`capabilities` have been checked. Each item has ``id``, ``text``,
+        ``metadata``, whose dict may be replaced but not changed, and ``extra`` as JSON text or
+        None.
 
         Raises:
             DocumentError: Naming document and key.

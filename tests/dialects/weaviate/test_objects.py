@@ -33,6 +33,7 @@ from vecstore.dialects.weaviate.writing import Row, properties_bytes
 ALL = 1 << 128
 texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
 ordered = st.frozensets(paths.map(tuple), max_size=3)
+extras = st.none() | documents.map(json.dumps) | texts.map(json.dumps)
 
 
 def held(properties: Any, key: str, vector: Any = None) -> Any:
@@ -45,11 +46,11 @@ def held(properties: Any, key: str, vector: Any = None) -> Any:
 # --- documents ------------------------------------------------------------------------------------
 
 
-@given(texts.filter(bool), texts, documents, ordered, ordered)
+@given(texts.filter(bool), texts, documents, ordered, ordered, extras)
 def test_a_document_comes_back_as_it_was(
-    id: str, text: str, metadata: dict[str, Any], numbers: Any, strings: Any
+    id: str, text: str, metadata: dict[str, Any], numbers: Any, strings: Any, extra: str | None
 ) -> None:
-    properties = object_properties(id, text, metadata, numbers, strings)
+    properties = object_properties(id, text, metadata, numbers, strings, extra)
     record = Record.read(
         held(properties, object_id(id), {"default": [1.5, -2.0]}), None, ExactObjects()
     )
@@ -59,20 +60,27 @@ def test_a_document_comes_back_as_it_was(
     assert json.dumps(document.metadata) == json.dumps(metadata)  # types, and the order of keys
     assert document.embedding is not None
     assert list(document.embedding) == [1.5, -2.0]
+    assert document.extra == (None if extra is None else json.loads(extra))
 
 
-@given(texts.filter(bool), texts, documents, ordered, ordered, st.integers(0, 9))
+@given(texts.filter(bool), texts, documents, ordered, ordered, st.integers(0, 9), extras)
 def test_no_request_is_larger_than_it_is_taken_for(
-    id: str, text: str, metadata: dict[str, Any], numbers: Any, strings: Any, dimension: int
+    id: str,
+    text: str,
+    metadata: dict[str, Any],
+    numbers: Any,
+    strings: Any,
+    dimension: int,
+    extra: str | None,
 ) -> None:
     """Held against the client's own message."""
     from weaviate.collections.batch.grpc_batch import _BatchGRPC
     from weaviate.collections.classes.batch import _BatchObject
     from weaviate.util import _ServerVersion
 
-    properties = object_properties(id, text, metadata, numbers, strings)
+    properties = object_properties(id, text, metadata, numbers, strings, extra)
     ones = np.ones(dimension, np.float32) if dimension else None
-    row = Row(id, object_id(id), text, metadata, properties, ones)
+    row = Row(id, object_id(id), text, metadata, extra, properties, ones)
     vector = None if row.vector is None else {"default": row.vector.tolist()}
     made = _BatchObject(
         collection="Docs",

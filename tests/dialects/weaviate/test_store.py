@@ -15,6 +15,7 @@ from uuid import uuid4
 import pytest
 
 from tests.dialects.weaviate.damage import SCHEMA, damaged_properties
+from tests.dialects.weaviate.test_extra import add_the_property
 from tests.engines.weaviate_server import Address, running_weaviate
 from tests.store.choices import AWAITED, OF_EVERY_METRIC, ON_AN_ENGINE_REPEATED, SCOPED
 from tests.store.stopping import Stop
@@ -22,6 +23,7 @@ from vecstore import (
     BackendError,
     ConfigurationError,
     Document,
+    DocumentError,
     Schema,
     SchemaMismatchError,
     SimpleVectorStore,
@@ -29,7 +31,8 @@ from vecstore import (
     copy,
     open_store,
 )
-from vecstore.dialects.weaviate import Weaviate
+from vecstore.dialects.weaviate import Weaviate, collection
+from vecstore.dialects.weaviate.layout import ID, METADATA, TEXT
 from vecstore.dialects.weaviate.records import object_id
 from vecstore.dialects.weaviate.store import WeaviateStore
 from vecstore.testing import (
@@ -360,6 +363,29 @@ def test_tenants_see_nothing_of_each_other(name: str, at: dict[str, Any]) -> Non
             WeaviateStore(name, **at)
         with pytest.raises(SchemaMismatchError, match="open the store with create=True"):
             WeaviateStore(name, tenant="cat", **at)
+
+
+def test_a_collection_from_before_extras_goes_on_and_takes_them_once_it_can(
+    name: str, at: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(collection, "_OWN_TEXTS", (ID, TEXT, METADATA))
+        WeaviateStore(name, create=True, dimension=2, **at).close()
+    with WeaviateStore(name, **at) as old:
+        old.add(documents(3))
+        with pytest.raises(DocumentError, match="keeps_extra") as caught:
+            old.add([one.replace(extra=[1]) for one in documents(1)])
+        assert old.update_metadata(filter="n == 1", set={"m": 1}) == 1
+        assert len(old.get(["d0", "d1"])) == len(old.search(vector=[1, 1], top_k=2)) == 2
+        assert sorted(one.id for one in old.scan()) == ["d0", "d1", "d2"]
+        add_the_property(old, str(caught.value))
+        with WeaviateStore(name, **at) as new:
+            new.add([one.replace(extra={"of": [one.id]}) for one in documents(2)])
+            assert old.update_metadata(["d0"], set={"m": 2}) == 1
+            found = {one.id: one.extra for one in new.scan()}
+            assert found == {"d0": {"of": ["d0"]}, "d1": {"of": ["d1"]}, "d2": None}
+            new.add(documents(1, 1))
+            assert new.get(["d1"])[0].extra is None
 
 
 def test_collections_that_do_not_fit(name: str, at: dict[str, Any]) -> None:

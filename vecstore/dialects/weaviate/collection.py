@@ -12,6 +12,7 @@ from vecstore.dialects.declared import Declaration, ordered_keys
 from vecstore.dialects.tokens import Path
 from vecstore.dialects.weaviate.client import Calls
 from vecstore.dialects.weaviate.layout import (
+    EXTRA,
     ID,
     METADATA,
     TEXT,
@@ -41,6 +42,7 @@ _DISTANCES: Final[dict[Metric, str]] = {
     "dot": "dot",
     "euclidean": "l2-squared",
 }
+_OWN_TEXTS: Final = (ID, TEXT, METADATA, EXTRA)
 _PLAIN_TYPES = frozenset({"text", "text[]"})
 
 
@@ -89,6 +91,7 @@ class Found:
         dimension: How long they are; None where it does not say.
         exact: Whether it compares with every vector.
         ordered: Keys whose numbers, and keys whose texts it orders.
+        extras: Whether it has a place for what stands beside metadata.
         plain: What its objects are, in one that another program made.
     """
 
@@ -96,6 +99,7 @@ class Found:
     dimension: int | None
     exact: bool
     ordered: tuple[frozenset[Path], frozenset[Path]]
+    extras: bool
     plain: PlainObjects | None
 
 
@@ -183,7 +187,7 @@ class CollectionPlan:
             index_searchable=False,
             description=note,
         )
-        for name in (ID, TEXT, METADATA):
+        for name in _OWN_TEXTS:
             yield Property(
                 name=name,
                 data_type=DataType.TEXT,
@@ -261,12 +265,18 @@ class CollectionPlan:
             and type(index).__name__ == "_VectorIndexConfigFlat"
             and index.quantizer is None,
             ordered=(_ordered(properties, number_property), _ordered(properties, text_property)),
+            extras=plain is None and EXTRA in properties,
             plain=plain,
         )
 
     def exists(self, call: Calls, operation: str) -> bool:
         """Whether there is such a collection."""
         return bool(call(operation, lambda client: client.collections.exists(self.name)))
+
+    def has_extras(self, call: Calls, operation: str) -> bool:
+        """Whether it has a place for what stands beside metadata by now."""
+        config = call(operation, lambda client: client.collections.use(self.name).config.get())
+        return any(one.name == EXTRA for one in config.properties)
 
     def _has_tenant(self, call: Calls, operation: str) -> bool:
         name, tenant = self.name, self.tenant
@@ -301,6 +311,9 @@ class CollectionPlan:
             faults.append(
                 f"the property {TOKENS} is no filterable text[] with the tokenization field"
             )
+        beside = properties.get(EXTRA)
+        if beside is not None and (told := _type(beside)) != "text":
+            faults.append(f"the property {EXTRA} is {told}, not text")
         noted = _read(tokens.description)
         if not isinstance(noted, dict):
             noted = {}
@@ -342,12 +355,15 @@ class CollectionPlan:
         return None
 
 
+def _type(prop: Any) -> str:
+    return str(getattr(prop.data_type, "value", prop.data_type))
+
+
 def _is_whole(prop: Any, data_type: str) -> bool:
     """Whether a property is what the layout makes of it."""
-    told = str(getattr(prop.data_type, "value", prop.data_type))
     tokenization = str(getattr(prop.tokenization, "value", prop.tokenization))
     whole = data_type not in _PLAIN_TYPES or tokenization == "field"
-    return told == data_type and bool(prop.index_filterable) and whole
+    return _type(prop) == data_type and bool(prop.index_filterable) and whole
 
 
 def _note(path: Path) -> str:

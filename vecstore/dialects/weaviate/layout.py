@@ -26,7 +26,9 @@ TOKENS: Final = "vecstore_tokens"
 ID: Final = "vecstore_id"
 TEXT: Final = "vecstore_text"
 METADATA: Final = "vecstore_metadata"
-"""Names of the properties that hold a document itself, each a text without an index.
+EXTRA: Final = "vecstore_extra"
+"""Names of the properties that hold a document itself, each a text without an index. The last one,
+which collections of before have not, is what stands beside the metadata, as JSON.
 
 No name of an ordered key is one of them: those end in their type.
 """

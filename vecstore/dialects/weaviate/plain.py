@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, is_dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from vecstore.dialects.declared import Declaration
@@ -35,6 +35,24 @@ _NEGATION: Final = (1, 33)
 """From this version on the server has ``Not``."""
 
 _DECLARED: Final = {"text": "str", "int": "int", "number": "float", "boolean": "bool"}
+
+
+class Held(NamedTuple):
+    """What an object holds of a document.
+
+    Attributes:
+        id: Of the document.
+        text: Of the document.
+        metadata: Of the document.
+        extra: What it has beside its metadata, as JSON text.
+        fault: Why there is no document in it; None where there is one.
+    """
+
+    id: str
+    text: str
+    metadata: dict[str, Any]
+    extra: str | None
+    fault: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,10 +177,8 @@ class PlainObjects:
         names = [*([self.names.id] if self.names.id else []), *([self.names.text] * text)]
         return names or False
 
-    def read(
-        self, key: str, fields: Mapping[str, Any]
-    ) -> tuple[str, str, dict[str, Any], str | None]:
-        """Id, text and metadata of an object, and why it holds no document, if it holds none."""
+    def read(self, key: str, fields: Mapping[str, Any]) -> Held:
+        """What an object holds."""
         names = self.names
         document_id = key if names.id is None else fields.get(names.id)
         fault = fault_of(document_id, None)
@@ -174,7 +190,7 @@ class PlainObjects:
             for name, value in sorted(fields.items())  # each time they come in another order
             if name not in (names.id, names.text) and (held := _as_metadata(value)) is not None
         }
-        return str(document_id), text if isinstance(text, str) else "", metadata, fault
+        return Held(str(document_id), text if isinstance(text, str) else "", metadata, None, fault)
 
     def among(self, ids: Iterable[str]) -> Any:
         """Objects with one of these ids; None where there can be none."""

@@ -1,7 +1,8 @@
 """Documents as Weaviate objects, and reading them.
 
 What filters work on is laid out by :mod:`~vecstore.dialects.weaviate.layout`. Beside it stand three
-texts: the document's id, its text, and its metadata as JSON, which holds every type as it was.
+texts: the document's id, its text, and its metadata as JSON, which holds every type as it was. A
+fourth one is what it has beside its metadata, where it has anything.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from vecstore.dialects.tokens import Path
 from vecstore.dialects.weaviate.client import AnswerTooLarge, Calls
 from vecstore.dialects.weaviate.collection import VECTOR, CollectionPlan
 from vecstore.dialects.weaviate.filters import IS_DOCUMENT, KeyRange, all_of, among, matching
-from vecstore.dialects.weaviate.layout import ID, METADATA, TEXT, ordered_properties
-from vecstore.dialects.weaviate.plain import PlainObjects
+from vecstore.dialects.weaviate.layout import EXTRA, ID, METADATA, TEXT, ordered_properties
+from vecstore.dialects.weaviate.plain import Held, PlainObjects
 from vecstore.dialects.weaviate.where import Condition
 from vecstore.document import Document, shown_id, stored_document
 from vecstore.filter.convert import Compiled
@@ -57,8 +58,9 @@ def object_properties(
     metadata: Mapping[str, Any],
     numbers: frozenset[Path],
     texts: frozenset[Path],
+    extra: str | None = None,
 ) -> dict[str, Any]:
-    """A document as the properties of an object.
+    """A document as the properties of an object; ``extra`` as JSON text.
 
     Example:
         >>> object_properties("a", "Hello", {"n": 1}, frozenset(), frozenset())["vecstore_metadata"]
@@ -68,6 +70,7 @@ def object_properties(
         ID: document_id,
         TEXT: text,
         METADATA: as_json(metadata),
+        **({} if extra is None else {EXTRA: extra}),
         **ordered_properties(metadata, numbers, texts),
     }
 
@@ -83,7 +86,7 @@ class Wanted:
 
     Attributes:
         vector: Whether the vector.
-        text: Whether the document's text.
+        text: Whether the document's text, and what it has beside its metadata.
         metadata: Whether its metadata.
     """
 
@@ -96,20 +99,26 @@ WHOLE: Final = Wanted(vector=True)
 """All of a document."""
 
 
+@dataclass(slots=True)
 class ExactObjects:
-    """Objects of the exact layout as documents."""
+    """Objects of the exact layout as documents.
+
+    Attributes:
+        extras: Whether the collection has a place for what stands beside metadata; the server
+            refuses to be asked for a property that there is not.
+    """
 
     sign: ClassVar[Condition] = IS_DOCUMENT
+    extras: bool = True
 
     def wanted(self, text: bool, metadata: bool) -> Any:
         """The properties to ask for, as the client is told."""
-        return [ID, *[TEXT] * text, *[METADATA] * metadata]
+        return [ID, *[TEXT] * text, *[METADATA] * metadata, *[EXTRA] * (text and self.extras)]
 
-    def read(
-        self, key: str, fields: Mapping[str, Any]
-    ) -> tuple[str, str, dict[str, Any], str | None]:
-        """Id, text and metadata of an object, and why it holds no document, if it holds none."""
+    def read(self, key: str, fields: Mapping[str, Any]) -> Held:
+        """What an object holds."""
         document_id, text, metadata = fields.get(ID), fields.get(TEXT), fields.get(METADATA)
+        extra = fields.get(EXTRA)
         if isinstance(metadata, str):
             try:
                 metadata = json.loads(metadata)
@@ -118,8 +127,13 @@ class ExactObjects:
         fault = fault_of(document_id, metadata)
         if fault is None and object_id(str(document_id)) != key:
             fault = f"its id is {shown_id(str(document_id))}, which is stored elsewhere"
-        held = metadata if isinstance(metadata, dict) else {}
-        return str(document_id), text if isinstance(text, str) else "", held, fault
+        return Held(
+            str(document_id),
+            text if isinstance(text, str) else "",
+            metadata if isinstance(metadata, dict) else {},
+            extra if isinstance(extra, str) else None,
+            fault,
+        )
 
     def among(self, ids: Iterable[str]) -> Any:
         """Objects with one of these ids."""
@@ -135,6 +149,7 @@ class Record:
         document_id: Of the document that it holds.
         text: Of the document.
         metadata: Of the document.
+        extra: What the document has beside it, as JSON text; None where that was not asked for.
         vector: Of the document; None where it was not asked for, or there is none.
         distance: From what was searched for.
         fault: Why it holds no document; None where it does.
@@ -144,6 +159,7 @@ class Record:
     document_id: str
     text: str
     metadata: dict[str, Any]
+    extra: str | None
     vector: Vector | None
     distance: float
     fault: str | None
@@ -154,7 +170,7 @@ class Record:
     ) -> Record:
         """An object as the client returns it."""
         key = str(found.uuid)
-        document_id, text, metadata, fault = objects.read(key, found.properties)
+        held = objects.read(key, found.properties)
         values = found.vector.get(vector_name or VECTOR)
         vector = None
         if values:
@@ -163,17 +179,20 @@ class Record:
         distance = found.metadata.distance if found.metadata is not None else None
         return cls(
             key,
-            document_id,
-            text,
-            metadata,
+            held.id,
+            held.text,
+            held.metadata,
+            held.extra,
             vector,
             0.0 if distance is None else distance,
-            fault,
+            held.fault,
         )
 
     def document(self, score: float | None = None) -> Document:
         """The document that it holds."""
-        return stored_document(self.document_id, self.text, self.metadata, self.vector, score)
+        return stored_document(
+            self.document_id, self.text, self.metadata, self.vector, score, self.extra
+        )
 
 
 @dataclass(slots=True, kw_only=True)

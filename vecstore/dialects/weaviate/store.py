@@ -24,10 +24,12 @@ from vecstore.dialects.weaviate.filters import (
     client_filter,
     matching,
 )
+from vecstore.dialects.weaviate.layout import EXTRA
 from vecstore.dialects.weaviate.plain import PlainNames, PlainObjects
 from vecstore.dialects.weaviate.records import (
     MOST,
     WHOLE,
+    ExactObjects,
     Record,
     Records,
     Wanted,
@@ -96,6 +98,7 @@ class WeaviateStore(CollectionStore):
     engine: ClassVar[str] = "Weaviate"
     capabilities: StoreCapabilities = StoreCapabilities(
         vectorless=True,
+        keeps_extra=True,
         filtered_count=True,
         native_ids=True,
         max_dimension=MAX_DIMENSION,
@@ -241,10 +244,19 @@ class WeaviateStore(CollectionStore):
                 min_integer=-SAFE_DOUBLE,
                 max_integer=SAFE_DOUBLE,
                 id_charset="uuid" if found.plain.names.id is None else "any",
+                keeps_extra=False,
             )
+        else:
+            self._note_extras(found.extras)
         if found.dimension is not None:
             self._settle(dimension=found.dimension)
         return True
+
+    def _note_extras(self, extras: bool) -> None:
+        """Take note of whether the collection has a place for what stands beside metadata."""
+        self._records.objects = ExactObjects(extras)
+        if extras != self.capabilities.keeps_extra:
+            self.capabilities = replace(self.capabilities, keeps_extra=extras)
 
     def _make_collection(self, dimension: int) -> None:
         self._plan.make(self._call, dimension)
@@ -274,24 +286,38 @@ class WeaviateStore(CollectionStore):
     def _compile_filter(self, filter: Expression) -> Compiled:
         return self._dialect.compile(filter, limits=None)
 
+    def _extra_remedy(self) -> str:
+        if self._plain is not None:
+            return (
+                f"{self._title} has the properties that another program gave it; collections that "
+                'this store makes with layout="exact" keep it'
+            )
+        return (
+            f"{self._title} was made before there was a property for it; run "
+            "from weaviate.classes.config import DataType, Property, Tokenization; "
+            f"store.native.collections.use({self._collection!r}).config.add_property("
+            f'Property(name="{EXTRA}", data_type=DataType.TEXT, tokenization=Tokenization.FIELD, '
+            "index_filterable=False, index_searchable=False)) and open the store again"
+        )
+
     def _check_documents(self, documents: Sequence[Any]) -> None:
         for document in documents:
             if self._plain is not None:
                 self._plain.check(document.id, document.metadata)
-            self._check_size(document.id, document.text, document.metadata)
-
-    def _check_size(self, document_id: str, text: str, metadata: Mapping[str, Any]) -> None:
-        # Tokens are up to 128 characters for each value, however short, and for each object in it.
-        properties = self._properties(document_id, text, metadata)
-        self._writer.check_size(document_id, properties, self._dimension)
+            # Tokens are up to 128 characters for each value, however short, and for each object
+            # in it.
+            properties = self._properties(
+                document.id, document.text, document.metadata, document.extra
+            )
+            self._writer.check_size(document.id, properties, self._dimension)
 
     def _properties(
-        self, document_id: str, text: str, metadata: Mapping[str, Any]
+        self, document_id: str, text: str, metadata: Mapping[str, Any], extra: str | None
     ) -> dict[str, Any]:
         if self._plain is not None:
             return self._plain.properties(document_id, text, metadata)
         ordered = self._plan.ordered if self._found is None else self._found.ordered
-        return object_properties(document_id, text, metadata, *ordered)
+        return object_properties(document_id, text, metadata, *ordered, extra)
 
     def _add(self, batch: Batch) -> Iterable[str]:
         self._make_ready(batch)
@@ -306,6 +332,7 @@ class WeaviateStore(CollectionStore):
                     batch.ids[row],
                     batch.texts[row],
                     batch.metadata[row],
+                    batch.extras[row] if batch.extras else None,
                     None if batch.vectorless else batch.vectors[row],
                     taken.get(batch.ids[row]),
                 )
@@ -319,6 +346,7 @@ class WeaviateStore(CollectionStore):
         id: str,
         text: str,
         metadata: Mapping[str, Any],
+        extra: str | None,
         vector: Vector | None,
         key: str | None,
     ) -> Row:
@@ -326,7 +354,8 @@ class WeaviateStore(CollectionStore):
         if key is None:
             own = self._plain is not None and self._plain.names.id is None
             key = id if own else object_id(id)
-        return Row(id, key, text, metadata, self._properties(id, text, metadata), vector)
+        properties = self._properties(id, text, metadata, extra)
+        return Row(id, key, text, metadata, extra, properties, vector)
 
     @property
     def _plain(self) -> PlainObjects | None:
@@ -448,13 +477,15 @@ class WeaviateStore(CollectionStore):
                 held = self._records.holding(page, foreign)
                 count += self._writer.change("update_metadata", held, {**changes, **gone})
             return count
+        if not self.capabilities.keeps_extra:  # somebody may have made a place for it since
+            self._note_extras(self._plan.has_extras(self._call, "update_metadata"))
         for page in self._selected_pages(selection):
             rows: list[Row] = []
             for record in self._records.holding(page, foreign):
                 id, metadata = record.document_id, changed(record.metadata, set, unset)
-                properties = self._properties(id, record.text, metadata)
-                self._writer.check_size(id, properties, self._dimension)
-                rows.append(Row(id, record.key, record.text, metadata, properties, record.vector))
+                row = self._row(id, record.text, metadata, record.extra, record.vector, record.key)
+                self._writer.check_size(id, row.properties, self._dimension)
+                rows.append(row)
             self._writer.insert("update_metadata", rows)
             count += len(rows)
         return count

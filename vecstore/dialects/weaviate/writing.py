@@ -11,7 +11,7 @@ import numpy as np
 
 from vecstore.dialects.weaviate.client import Calls
 from vecstore.dialects.weaviate.collection import CollectionPlan
-from vecstore.dialects.weaviate.layout import METADATA, TEXT
+from vecstore.dialects.weaviate.layout import EXTRA, METADATA, TEXT
 from vecstore.dialects.weaviate.plain import PlainObjects
 from vecstore.dialects.weaviate.records import Record, Records, Wanted, as_json
 from vecstore.document import shown_id
@@ -39,6 +39,7 @@ class Row:
         key: The object's own.
         text: Of the document.
         metadata: Of the document.
+        extra: What the document has beside it, as JSON text.
         properties: Of the object.
         vector: Of the object; None for a document without one.
     """
@@ -47,6 +48,7 @@ class Row:
     key: str
     text: str
     metadata: Mapping[str, Any]
+    extra: str | None
     properties: dict[str, Any]
     vector: Vector | None
 
@@ -83,8 +85,10 @@ class Writer:
         if size > self.call.message_bytes - _ROOM:
             parts = ""
             if not isinstance(self.records.objects, PlainObjects):
+                extra = len(properties.get(EXTRA, "").encode())
                 parts = (
-                    f": its text of {len(properties[TEXT].encode()):,} bytes and its metadata of "
+                    f": its text of {len(properties[TEXT].encode()):,} bytes"
+                    f"{f', its extra of {extra:,}' if extra else ''} and its metadata of "
                     f"{len(properties[METADATA].encode()):,}, which filters take once more"
                 )
             raise DocumentError(
@@ -248,6 +252,7 @@ def _is_same(record: Record, row: Row) -> bool:
         same_vector
         and record.document_id == row.id
         and record.text == row.text
+        and record.extra == row.extra
         and (
             as_json(record.metadata) == as_json(row.metadata)
             # Properties come back in another order, and integers as floats that equal them.

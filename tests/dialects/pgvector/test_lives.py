@@ -354,7 +354,9 @@ class TestForks:
 
 
 @pytest.mark.parametrize("rounds", [3, pytest.param(60, marks=pytest.mark.heavy)])
-def test_writers_of_the_same_documents_do_not_deadlock(open_pg: Open, rounds: int) -> None:
+def test_writers_of_the_same_documents_do_not_deadlock(
+    open_pg: Open, postgres_dsn: str, rounds: int
+) -> None:
     store = open_pg(dimension=2, index=None)
     ids = [f"d{n:04}" for n in range(200)]
     store.add(documents(200))
@@ -382,8 +384,23 @@ def test_writers_of_the_same_documents_do_not_deadlock(open_pg: Open, rounds: in
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        thread.join(300)
+        if thread.is_alive():
+            pytest.fail(_what_hangs(thread, postgres_dsn))
     assert failures == []
+
+
+def _what_hangs(thread: threading.Thread, dsn: str) -> str:
+    """Where a thread is, and what the server waits for."""
+    frame = sys._current_frames().get(thread.ident or 0)
+    where = "".join(traceback.format_stack(frame)) if frame else "it has just ended"
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        at_work = connection.execute(
+            "SELECT pid, state, wait_event_type, wait_event, now() - query_start, "
+            "pg_blocking_pids(pid), left(query, 200) FROM pg_stat_activity "
+            "WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
+        ).fetchall()
+    return "\n".join([f"{thread.name} hangs at", where, *map(str, at_work)])
 
 
 WRITES: dict[str, tuple[int, Callable[[PgvectorStore, list[str]], object]]] = {

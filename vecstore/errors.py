@@ -357,6 +357,8 @@ def _last_word(source: str, first: int, last: int) -> int:
 
 def _printable(text: str) -> str:
     """Replace what would move the caret or act on a terminal by one visible character each."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else " " if c in "\t\r\n" else "�" for c in text)
 
 
@@ -366,7 +368,9 @@ def _shown(text: str) -> int:
 
 
 def _columns(text: str) -> int:
-    """Width of ``text`` in terminal cells."""
+    """Width of printable ``text`` in terminal cells."""
+    if text.isascii():
+        return len(text)
     width = 0
     for character in text:
         if unicodedata.category(character) in _MARKS:

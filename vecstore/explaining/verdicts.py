@@ -54,11 +54,12 @@ class Judge:
         (Reason(clause='NOT year < 2020', because='year is 1999'),)
     """
 
-    __slots__ = ("_children", "_nodes")
+    __slots__ = ("_children", "_clauses", "_nodes")
 
     def __init__(self, expression: Expression) -> None:
         # Parents stand before their children: what is below a node ends where its neighbour begins.
         self._nodes = list(expression.walk())
+        self._clauses: dict[int, str] = {}
         self._children: list[tuple[int, ...]] = [()] * len(self._nodes)
         ends = [0] * len(self._nodes)
         for place in range(len(self._nodes) - 1, -1, -1):
@@ -99,7 +100,9 @@ class Judge:
             node = self._nodes[place]
             children = self._children[place]
             if node.op not in LOGICAL:
-                clause = f"NOT {node.to_text()}" if negated else node.to_text()
+                clause = self._clause(place)
+                if negated:
+                    clause = f"NOT {clause}"
                 reasons.setdefault(Reason(clause, _because(node, metadata)))
             elif node.op is Op.NOT:
                 waiting.append((children[0], not negated))
@@ -108,6 +111,12 @@ class Judge:
                 alike = [one for one in children if values[one] is values[place]]
                 waiting.extend((one, negated) for one in reversed(alike))
         return Verdict(values[0], tuple(reasons))
+
+    def _clause(self, place: int) -> str:
+        """A comparison as text, which is the same for every document."""
+        if place not in self._clauses:
+            self._clauses[place] = self._nodes[place].to_text()
+        return self._clauses[place]
 
 
 def _joined(op: Op, values: list[bool | None]) -> bool | None:

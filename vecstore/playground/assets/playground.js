@@ -237,23 +237,39 @@ function showVerdicts(documents) {
     }
     row.field.toggleAttribute("aria-invalid", false);
     if (told.verdict === "unusable") row.field.setAttribute("aria-invalid", "true");
-    put(row.mark, made("span", `vp-verdict vp-${told.verdict}`, `${MARKS[told.verdict]} ${told.verdict}`));
-    put(row.why, told.because ? made("span", "", told.because) : reasonList(told));
+    const mark = `${MARKS[told.verdict]} ${told.verdict}`;
+    if (row.mark.textContent !== mark) put(row.mark, made("span", `vp-verdict vp-${told.verdict}`, mark));
+    if (told.because) put(row.why, made("span", "", told.because));
+    else showReasons(row.why, told);
   });
   narrow();
   const parts = ["true", "false", "unknown", "unusable"].filter((one) => counts[one]).map((one) => `${counts[one]} ${one}`);
   write(at("counts"), parts.length ? `${parts.join(", ")}.` : "");
 }
 
-function reasonList(told) {
-  const list = made("ul", "vp-why");
-  for (const [clause, because] of told.reasons || []) {
-    const item = made("li");
-    item.append(made("code", "", clause), ` – ${because}`);
-    list.append(item);
+// While a filter is typed most reasons keep their number and change a word: the elements stay.
+function showReasons(cell, told) {
+  let list = cell.firstElementChild;
+  if (list?.tagName !== "UL") put(cell, (list = made("ul", "vp-why")));
+  const reasons = told.reasons || [];
+  const wanted = reasons.length + (told.left_out ? 1 : 0);
+  while (list.childElementCount > wanted) list.lastElementChild.remove();
+  for (let number = 0; number < wanted; number += 1) {
+    const isReason = number < reasons.length;
+    let item = list.children[number];
+    if (!item || (item.firstElementChild !== null) !== isReason) {
+      const fresh = isReason ? put(made("li"), made("code"), "") : made("li", "vp-quiet");
+      if (item) item.replaceWith(fresh);
+      else list.append(fresh);
+      item = fresh;
+    }
+    if (isReason) {
+      write(item.firstElementChild, reasons[number][0]);
+      write(item.lastChild, ` – ${reasons[number][1]}`);
+    } else {
+      write(item, `${told.reasons ? "and" : "one of"} ${told.left_out} ${told.reasons ? "more" : "expressions; too many to say why"}`);
+    }
   }
-  if (told.left_out) list.append(made("li", "vp-quiet", `${told.reasons ? "and" : "one of"} ${told.left_out} ${told.reasons ? "more" : "expressions; too many to say why"}`));
-  return list;
 }
 
 function narrow() {

@@ -101,6 +101,22 @@ def test_documents_are_edited_removed_and_added(page: Page, playground: str) -> 
     assert page.run("return document.querySelector('#vp-sample').value") == "own"
 
 
+def test_what_was_typed_before_leaves_no_trace_in_the_reasons(page: Page, playground: str) -> None:
+    """Elements stay while a filter is typed: they hold what those of a new page hold."""
+    html = (
+        "return [...document.querySelectorAll('#vp-rows tr')]"
+        ".map((row) => [row.cells[0].innerHTML, row.cells[2].innerHTML])"
+    )
+    many = " AND ".join(f"k{number} == {number}" for number in range(8))
+    opened(page, playground)
+    for wanted in (many, "lang == 'en'", "", "year < 3 OR NOT (lang == 'en' AND year > 1)", many):
+        page.type("#vp-filter", wanted)
+        page.answered(wanted)
+        typed = page.run(html)
+        opened(page, f"{playground.split('#')[0]}#filter={quote(wanted)}", wanted)
+        assert page.run(html) == typed
+
+
 def test_only_some_verdicts_are_shown(page: Page, playground: str) -> None:
     opened(page, playground)
     everything = page.texts(VERDICTS)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Unpack, cast
 from vecstore.errors import DocumentError
 from vecstore.extra import decode_extra, encode_extra
 from vecstore.filter.text import key_text
-from vecstore.filter.values import UnusableValue, check_segment, check_text, to_metadata
+from vecstore.filter.values import UnusableValue, check_segment, check_text, shown, to_metadata
 from vecstore.spellings import NoOptions, unknown_keyword
 
 if TYPE_CHECKING:
@@ -371,8 +371,7 @@ def checked_id(id: Any) -> str:
     """
     if not isinstance(id, str):
         raise DocumentError(
-            f"the id of a document is text, not {type(id).__name__}; "
-            f"write id=str({_shortened_repr(id)})"
+            f"the id of a document is text, not {type(id).__name__}; write id=str({shown(id)})"
         )
     text = id if type(id) is str else str.__str__(id)
     if not text:
@@ -413,11 +412,11 @@ def checked_metadata(metadata: Mapping[Any, Any], document_id: str | None = None
         return to_metadata(metadata)
     except UnusableValue as fault:
         key = key_text(fault.path)
+        place = f" with the key {_shortened(key, quoted=False)}" if key else ""
         raise DocumentError(
-            f"{owner} cannot be stored with the key {_shortened(key, quoted=False)}: "
-            f"{fault.reason}; {fault.remedy}",
+            f"{owner} cannot be stored{place}: {fault.reason}; {fault.remedy}",
             document_id=document_id,
-            key=key,
+            key=key or None,
         ) from None
 
 
@@ -431,8 +430,8 @@ def checked_metadata_name(name: Any) -> str:
         return check_segment(name)
     except UnusableValue as fault:
         raise DocumentError(
-            f"{_shortened_repr(name)} is no key of metadata: {fault.reason}; {fault.remedy}",
-            key=str(name),
+            f"{shown(name)} is no key of metadata: {fault.reason}; {fault.remedy}",
+            key=name if isinstance(name, str) else shown(name),
         ) from None
 
 
@@ -474,7 +473,7 @@ def checked_text(text: Any, document_id: str) -> str:
 def _checked_score(score: Any, document_id: str) -> float:
     if isinstance(score, bool) or not isinstance(score, Real) or math.isnan(score):
         raise DocumentError(
-            f"the score of document {shown_id(document_id)} is a number, not {score!r}",
+            f"the score of document {shown_id(document_id)} is a number, not {shown(score)}",
             document_id=document_id,
         )
     return float(score)
@@ -493,10 +492,6 @@ def _equal_embeddings(left: NDArray[Any] | None, right: NDArray[Any] | None) -> 
 def _shortened(text: str, *, quoted: bool = True) -> str:
     cut = text if len(text) <= _REPR_WIDTH else text[: _REPR_WIDTH - 1] + "…"
     return repr(cut) if quoted else cut
-
-
-def _shortened_repr(value: object) -> str:
-    return _shortened(repr(value), quoted=False)
 
 
 def _shortened_metadata(metadata: dict[str, Any]) -> str:
@@ -518,8 +513,9 @@ def _shortened_value(value: Any) -> str:
     if type(value) is dict:
         return "{…}" if value else "{}"
     if type(value) is list:
-        shown: Sequence[Any] = value[:3]
-        return f"[{', '.join(map(_shortened_value, shown))}{', …' if len(value) > 3 else ''}]"
+        # A list in a list is nothing that a store takes; a caller, or others, put it there.
+        first = ["[…]" if type(item) is list else _shortened_value(item) for item in value[:3]]
+        return f"[{', '.join(first)}{', …' if len(value) > 3 else ''}]"
     if type(value) is int and abs(value) >= 10**_REPR_WIDTH:
         return "<a very large integer>"
-    return repr(value)
+    return shown(value)

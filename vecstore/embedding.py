@@ -17,6 +17,7 @@ from vecstore.errors import (
     EmbeddingError,
     VecstoreError,
 )
+from vecstore.filter.values import shown
 
 if TYPE_CHECKING:
     from vecstore.vectors import Matrix, Vector
@@ -377,7 +378,7 @@ def _batch_name(documents: Sequence[TextToEmbed]) -> str:
 
 def _positive(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{name} is a whole number, not {value!r}")
+        raise TypeError(f"{name} is a whole number, not {shown(value)}")
     if value < 1:
         raise ValueError(f"{name} is 1 or more, not {value}")
     return value

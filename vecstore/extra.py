@@ -12,13 +12,20 @@ from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
 from vecstore.errors import DocumentError
+from vecstore.filter.nested import short_repr, written_out
 
 MAX_EXTRA_DEPTH: Final = 100
 """Lists and objects inside of each other."""
 MAX_EXTRA_BYTES: Final = 16 * 1024 * 1024
 """As compact JSON, in UTF-8."""
+_MOST_BYTES: Final = f"{MAX_EXTRA_BYTES:,}"
 _MOST_BITS: Final = 14_000
 """Of an integer: Python reads and writes up to 4,300 digits."""
+
+_LOOKED_AT: Final = 20_000
+"""From so many values and characters of long texts on the whole is measured before it is copied."""
+_LONG: Final = 100
+"""Longer texts count with their characters, others as one value."""
 
 _SHOWN_STEPS: Final = 8
 
@@ -47,11 +54,11 @@ def encode_extra(value: Any, owner: str, document_id: str | None = None) -> str:
     """
     try:
         text = json.dumps(
-            _plain(value, ()), ensure_ascii=False, allow_nan=False, separators=(",", ":")
+            _Copy(value).of(value, ()), ensure_ascii=False, allow_nan=False, separators=(",", ":")
         )
         size = len(text.encode())
         if size > MAX_EXTRA_BYTES:
-            raise _Fault((), f"it has {size:,} bytes as JSON, and may have {MAX_EXTRA_BYTES:,}")
+            raise _Fault((), f"it has {size:,} bytes as JSON, and may have {_MOST_BYTES}")
     except _Fault as fault:
         place = shown_path(fault.path)
         raise DocumentError(
@@ -90,38 +97,66 @@ def _shortened(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:59] + "…")
 
 
-def _plain(value: Any, path: tuple[str | int, ...]) -> Any:
+class _Copy:
     """The same of Python's own types, in dicts and lists that nobody else has."""
-    if value is None or value is True or value is False:
-        return value
-    if isinstance(value, str):
-        return _text(value, path)
-    if isinstance(value, int):
-        number = int(value)
-        if number.bit_length() > _MOST_BITS:
-            raise _Fault(path, "an integer has at most 4,200 digits; store it as text")
-        return number
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise _Fault(path, f"JSON has no {float(value)!r}; write None, or a text")
-        return float(value)
-    if isinstance(value, Mapping | list | tuple):
-        if len(path) >= MAX_EXTRA_DEPTH:
-            raise _Fault(
-                path, f"it is nested more than {MAX_EXTRA_DEPTH} deep, or holds itself; store text"
-            )
-        if not isinstance(value, Mapping):
-            return [_plain(item, (*path, place)) for place, item in enumerate(value)]
-        return {_key(key, path): _plain(item, (*path, key)) for key, item in value.items()}
-    kind = type(value).__name__
-    remedy = f"write a text, a number, a list or an object in the place of the {kind}"
-    raise _Fault(path, f"JSON has no {kind}; {remedy}")
 
+    def __init__(self, whole: Any) -> None:
+        self._whole = whole
+        self._left = _LOOKED_AT
 
-def _key(key: Any, path: tuple[str | int, ...]) -> str:
-    if not isinstance(key, str):
-        raise _Fault(path, f"the keys of an object are texts, not {key!r:.60}; write str(key)")
-    return _text(key, path)
+    def of(self, value: Any, path: tuple[str | int, ...]) -> Any:
+        """The copy of what stands at a place."""
+        if value is None or value is True or value is False:
+            return value
+        if isinstance(value, str):
+            if len(value) > _LONG:
+                self._count(len(value))
+            return _text(value, path)
+        if isinstance(value, int):
+            number = int(value)
+            if number.bit_length() > _MOST_BITS:
+                raise _Fault(path, "an integer has at most 4,200 digits; store it as text")
+            return number
+        if isinstance(value, float):
+            if not math.isfinite(value):
+                raise _Fault(path, f"JSON has no {float(value)!r}; write None, or a text")
+            return float(value)
+        if isinstance(value, Mapping | list | tuple):
+            if len(path) >= MAX_EXTRA_DEPTH:
+                raise _Fault(
+                    path,
+                    f"it is nested more than {MAX_EXTRA_DEPTH} deep, or holds itself; store text",
+                )
+            self._count(len(value))
+            if not isinstance(value, Mapping):
+                return [self.of(item, (*path, place)) for place, item in enumerate(value)]
+            return {
+                self._key(key, path): self.of(item, (*path, key)) for key, item in value.items()
+            }
+        kind = type(value).__name__
+        remedy = f"write a text, a number, a list or an object in the place of the {kind}"
+        raise _Fault(path, f"JSON has no {kind}; {remedy}")
+
+    def _key(self, key: Any, path: tuple[str | int, ...]) -> str:
+        if not isinstance(key, str):
+            shown = short_repr(key, 60)
+            raise _Fault(path, f"the keys of an object are texts, not {shown}; write str(key)")
+        if len(key) > _LONG:
+            self._count(len(key))
+        return _text(key, path)
+
+    def _count(self, size: int) -> None:
+        """Measure the whole before much of it is copied: it may hold one list many times."""
+        self._left -= size
+        if self._left < 0:
+            whole, self._whole = self._whole, None
+            if whole is None or written_out(whole, MAX_EXTRA_BYTES, as_json=True) > MAX_EXTRA_BYTES:
+                raise _Fault(
+                    (),
+                    f"it has more than {_MOST_BYTES} bytes as JSON, where what is in it several "
+                    "times is written as often; store less",
+                )
+            self._left += MAX_EXTRA_BYTES
 
 
 def _text(value: str, path: tuple[str | int, ...]) -> str:

@@ -156,6 +156,7 @@ def of_length_one(vector: Vector) -> Vector:
 def _float32(value: Any) -> NDArray[np.float32]:
     if isinstance(value, str | bytes):
         raise VectorFault(f"is a {type(value).__name__}; pass numbers")
+    _check_nesting(value)
     try:
         array = value if type(value) is np.ndarray else np.asarray(value)
     except ValueError:
@@ -165,6 +166,15 @@ def _float32(value: Any) -> NDArray[np.float32]:
         raise VectorFault(f"holds {kind}; pass numbers")
     with np.errstate(over="ignore"):  # what overflows is infinite, and refused as such
         return np.array(array, dtype=np.float32, order="C")
+
+
+def _check_nesting(value: Any) -> None:
+    """Refuse lists in lists in lists, which numpy would write out, each as often as it is held."""
+    first, depth = value, 0
+    while isinstance(first, list | tuple) and first:
+        first, depth = first[0], depth + 1
+        if depth > 2:
+            raise VectorFault("has lists in lists in lists; pass flat lists of numbers")
 
 
 def _refuse_not_finite(array: NDArray[Any]) -> NoReturn:

@@ -27,6 +27,7 @@ from vecstore.errors import (
     SchemaMismatchError,
 )
 from vecstore.filter.tree import Expression, FilterInput
+from vecstore.filter.values import shown
 from vecstore.store.arguments import read_filter
 from vecstore.store.base import ScopedStore, VectorStore
 from vecstore.store.operations import Progress
@@ -121,9 +122,9 @@ def copy(
         Copied(documents=10, written=5, replaced=0, skipped=5, compared=10, differing=())
     """
     if on_conflict not in ("skip", "replace", "error"):
-        raise ValueError(f'on_conflict is "skip", "replace" or "error", not {on_conflict!r}')
+        raise ValueError(f'on_conflict is "skip", "replace" or "error", not {shown(on_conflict)}')
     if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
-        raise ValueError(f"batch_size is a whole number from 1 on, not {batch_size!r}")
+        raise ValueError(f"batch_size is a whole number from 1 on, not {shown(batch_size)}")
     wanted = read_filter(filter)
     _check_apart(source, destination)
     with ExitStack() as opened:

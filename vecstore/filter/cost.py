@@ -17,6 +17,7 @@ from typing import Any, Final
 from vecstore.errors import ConfigurationError, FilterLimitError
 from vecstore.filter.normalize import simplified
 from vecstore.filter.tree import LOGICAL, MEMBERSHIPS, NULL_TESTS, ORDERINGS, Expression
+from vecstore.filter.values import shown
 
 ATOM: Final = 1.0
 ORDERING: Final = 1.5
@@ -52,7 +53,7 @@ def read_max_cost(value: Any) -> int | None | MaxCost:
         return AS_DECLARED if value is AS_DECLARED else None
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ConfigurationError(
-            f"max_cost is a whole number from 1 on, or None for no limit, not {value!r}"
+            f"max_cost is a whole number from 1 on, or None for no limit, not {shown(value)}"
         )
     return value
 

@@ -23,6 +23,7 @@ from vecstore.filter.values import (
     kind_of,
     list_items,
     literal_key,
+    shown,
     to_scalar,
 )
 
@@ -694,7 +695,7 @@ class Expression(Immutable):
         if unknown is None:
             return self._evaluate().matches(metadata)
         if unknown is not False:
-            raise TypeError(f"unknown is False, or None to keep it unknown, not {unknown!r}")
+            raise TypeError(f"unknown is False, or None to keep it unknown, not {shown(unknown)}")
         kept = self.kept
         matcher = kept.two_valued_matcher
         if matcher is None:

@@ -13,7 +13,9 @@ import math
 import os
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from vecstore.filter.nested import short_repr, written_out
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -24,6 +26,10 @@ Scalar = bool | int | float | str
 RESERVED_PREFIX = "__vecstore"
 MAX_INTEGER_DIGITS = 4_000
 MAX_METADATA_DEPTH = 64
+MAX_METADATA_VALUES: Final = 1_000_000
+"""Keys and elements of lists, each as often as it is held."""
+_LOOKED_AT: Final = 20_000
+"""From so many values on metadata is counted before it is copied."""
 _INTEGER_BOUND = 10**MAX_INTEGER_DIGITS
 
 
@@ -154,23 +160,59 @@ def to_metadata(mapping: Mapping[Any, Any]) -> dict[str, Any]:
         >>> to_metadata({"tags": ("a", "b"), "author": {"born": date(1970, 1, 2)}})
         {'tags': ['a', 'b'], 'author': {'born': '1970-01-02'}}
     """
-    return _to_object(mapping, 1)
+    return _to_object(mapping, 1, _Counted(mapping))
 
 
-def _to_object(mapping: Mapping[Any, Any], depth: int) -> dict[str, Any]:
+class _Counted:
+    """The values that have been copied, and how many may be."""
+
+    __slots__ = ("left", "whole")
+
+    def __init__(self, whole: Mapping[Any, Any]) -> None:
+        self.whole: Mapping[Any, Any] | None = whole
+        self.left = _LOOKED_AT
+
+    def take(self, count: int) -> None:
+        """Count more of them; before there are many, all of them are, without a copy."""
+        self.left -= count
+        if self.left < 0:
+            whole, self.whole = self.whole, None
+            most = MAX_METADATA_VALUES + 1  # one is the whole
+            if whole is None or written_out(whole, most) > most:
+                raise _TooMuch(
+                    f"the metadata holds more than {MAX_METADATA_VALUES:,} values, where what is "
+                    "in it several times counts as often",
+                    "store less of it, or what no filter asks for in extra=",
+                )
+            self.left += MAX_METADATA_VALUES
+
+
+class _TooMuch(UnusableValue):
+    """The whole is too large; where that was noticed says nothing."""
+
+
+def _to_object(mapping: Mapping[Any, Any], depth: int, counted: _Counted) -> dict[str, Any]:
     if depth > MAX_METADATA_DEPTH:
         raise UnusableValue(
             f"objects are nested deeper than {MAX_METADATA_DEPTH} levels", "flatten them"
         )
+    counted.take(len(mapping))
     result: dict[str, Any] = {}
     for key, value in mapping.items():
         try:
             name = check_segment(key)
-            result[name] = (
-                _to_object(value, depth + 1)
-                if isinstance(value, Mapping)
-                else to_metadata_value(value)
-            )
+            if type(value) in _SCALAR_KINDS:
+                result[name] = to_scalar(value)
+                continue
+            value = plain_value(value)
+            if isinstance(value, Mapping):
+                result[name] = _to_object(value, depth + 1, counted)
+                continue
+            held = result[name] = to_metadata_value(value)
+            if type(held) is list:
+                counted.take(len(held))
+        except _TooMuch:
+            raise
         except UnusableValue as error:
             path = (key if isinstance(key, str) else shown(key), *error.path)
             raise UnusableValue(error.reason, error.remedy, path) from None
@@ -187,7 +229,8 @@ def clean_metadata(
         bad: What to do with a value that cannot be stored as it is: ``"drop"`` leaves the key
             (or the list element) out, ``"text"`` stores it as text: lists and objects as JSON,
             bytes decoded or else as base64, anything else as ``str(value)``. Keys that are not
-            usable are turned into text, or dropped when that does not help.
+            usable are turned into text, or dropped when that does not help. An object with
+            which there would be more than 1,000,000 values, or that holds itself, is left out.
 
     Returns:
         A new dict that every store accepts.
@@ -204,8 +247,15 @@ def clean_metadata(
         {'authors': ['{"name": "Ada"}']}
     """
     if bad not in ("drop", "text"):
-        raise ValueError(f'bad must be "drop" or "text", not {bad!r}')
-    return _clean_object(mapping, bad, 1)
+        raise ValueError(f'bad must be "drop" or "text", not {shown(bad)}')
+    room = MAX_METADATA_VALUES
+    fitting: dict[Any, Any] = {}
+    for key, value in mapping.items():
+        size = written_out(value, room)
+        if size <= room:
+            room -= size
+            fitting[key] = value
+    return _clean_object(fitting, bad, 1)
 
 
 def _clean_object(mapping: Mapping[Any, Any], bad: str, depth: int) -> dict[str, Any]:
@@ -289,7 +339,7 @@ def list_items(value: Any) -> list[Any] | None:
         try:
             return sorted(value)
         except TypeError:
-            return sorted(value, key=lambda item: (type(item).__name__, repr(item)))
+            return sorted(value, key=lambda item: (type(item).__name__, shown(item, 1_000)))
     if type(value).__module__ == "numpy" and getattr(value, "ndim", 0) == 1:
         return list(value)
     return None
@@ -538,6 +588,8 @@ def _text_of(value: Any) -> str:
     elif value is None or isinstance(value, Mapping) or list_items(value) is not None:
         import json
 
+        if written_out(value, MAX_METADATA_VALUES) > MAX_METADATA_VALUES:
+            return "…"
         text = json.dumps(_as_json(value, 1), ensure_ascii=False)
     else:
         text = hex(value) if _is_unprintable(value) else str(value)
@@ -578,9 +630,7 @@ def shown(value: Any, width: int = 60) -> str:
         >>> shown("a"), shown(10**5000)
         ("'a'", '0x31e20801036510f3c591fde5361dc619987896700f4451e1c85ce1902…')
     """
-    # hex() has no limit on digits, where repr() of a very large integer raises.
-    text = hex(value) if _is_unprintable(value) else repr(value)
-    return text if len(text) <= width else text[: width - 1] + "…"
+    return short_repr(value, width)
 
 
 def _is_unprintable(value: Any) -> bool:

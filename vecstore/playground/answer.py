@@ -195,7 +195,8 @@ def _document(text: str) -> dict[str, Any] | str:
     try:
         return to_metadata(held)
     except UnusableValue as error:
-        return f"no store can hold {key_text(error.path)}: {error.reason}; {error.remedy}"
+        held = key_text(error.path) or "this"
+        return f"no store can hold {held}: {error.reason}; {error.remedy}"
 
 
 def _judged(

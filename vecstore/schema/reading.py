@@ -14,7 +14,7 @@ from pathlib import PurePath
 from typing import Any, Final, get_args, get_origin
 
 from vecstore.errors import ConfigurationError
-from vecstore.filter.values import Kind, Scalar, UnusableValue, kind_of, to_scalar
+from vecstore.filter.values import Kind, Scalar, UnusableValue, kind_of, shown, to_scalar
 from vecstore.schema.kinds import KIND_NAMES, KeyType
 
 # A subclass before its base: a datetime is a date, too.
@@ -65,7 +65,7 @@ def read_type(declared: Any, key: str) -> KeyType:
     if isinstance(found, KeyType):
         return found
     raise ConfigurationError(
-        f"{key}: {declared!r} declares nothing that metadata can hold; {_KNOWN}"
+        f"{key}: {shown(declared)} declares nothing that metadata can hold; {_KNOWN}"
     )
 
 
@@ -77,8 +77,8 @@ def keys_of_model(model: type) -> dict[Any, Any]:
     """
     if not isinstance(model, type) or not (_is_model(model) or hasattr(model, "__annotations__")):
         raise ConfigurationError(
-            f"a schema is read from a class with annotations, not from {model!r}; for a mapping "
-            "write Schema({...})"
+            f"a schema is read from a class with annotations, not from {shown(model)}; for a "
+            "mapping write Schema({...})"
         )
     return _model_keys(model, ())
 
@@ -109,7 +109,7 @@ def _model_keys(model: type, outer: tuple[type, ...]) -> dict[Any, Any]:
             keys[(name,)] = _model_keys(found, (*outer, model))
         elif found is None:
             raise ConfigurationError(
-                f"{place}: {hint!r} is nothing that metadata can hold; {_KNOWN}"
+                f"{place}: {shown(hint)} is nothing that metadata can hold; {_KNOWN}"
             )
         else:
             keys[(name,)] = found

@@ -111,7 +111,7 @@ class Schema:
                 "write Schema.of(Model)"
             )
         if others not in ("refuse", "allow"):
-            raise ConfigurationError(f'others is "refuse" or "allow", not {others!r}')
+            raise ConfigurationError(f'others is "refuse" or "allow", not {shown(others)}')
         found: dict[tuple[str, ...], KeyType] = {}
         waiting: list[tuple[tuple[str, ...], Mapping[Any, Any]]] = [((), keys)]
         while waiting:
@@ -511,9 +511,9 @@ class Schema:
         key = _shown_key(path)
         owner = "the metadata" if document_id is None else f"document {shown(document_id)}"
         raise DocumentError(
-            f"{owner} does not fit the schema: {key} {reason}; {remedy}",
+            f"{owner} does not fit the schema: {f'{key} ' if key else ''}{reason}; {remedy}",
             document_id=document_id,
-            key=key,
+            key=key or None,
         )
 
     def load(self, metadata: Mapping[str, Any]) -> dict[str, Any]:

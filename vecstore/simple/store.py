@@ -15,6 +15,7 @@ from vecstore.embedding import BatchingStrategy, EmbedderInput
 from vecstore.errors import ConfigurationError, StoreFileError
 from vecstore.filter.evaluate import stored_matcher
 from vecstore.filter.tree import LOGICAL, MEMBERSHIPS, Expression
+from vecstore.filter.values import shown
 from vecstore.simple.candidates import candidates, narrowed
 from vecstore.simple.codes import Quantize, dots_of_int8
 from vecstore.simple.columns import BLOCK, grouped, values_at
@@ -111,7 +112,7 @@ class SimpleVectorStore(VectorStore):
         if quantize is not None:
             if quantize != "int8":
                 raise ConfigurationError(
-                    f'quantize is "int8", or left out for float32 alone, not {quantize!r}'
+                    f'quantize is "int8", or left out for float32 alone, not {shown(quantize)}'
                 )
             dots_of_int8()  # now, and not when the first search is slow
         super().__init__(

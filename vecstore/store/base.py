@@ -46,6 +46,7 @@ from vecstore.filter.residual import PartialCompiled
 from vecstore.filter.serial import without_origin
 from vecstore.filter.tautology import matches_everything
 from vecstore.filter.tree import Expression, FilterInput
+from vecstore.filter.values import shown
 from vecstore.spellings import NoOptions, StoreType, unknown_keyword, unknown_method
 from vecstore.store.added import Added
 from vecstore.store.arguments import (
@@ -183,13 +184,15 @@ class VectorStore(GuardedHooks, metaclass=StoreType):
         if unknown:
             raise unknown_keyword("store", unknown, type(self).__name__)
         metrics = self.capabilities.metrics
-        if metric not in metrics:
+        if not isinstance(metric, str) or metric not in metrics:
             known = ", ".join(f'"{name}"' for name in sorted(metrics))
-            raise ConfigurationError(f"{self.name} has the metrics {known}, not {metric!r}")
+            raise ConfigurationError(f"{self.name} has the metrics {known}, not {shown(metric)}")
         if dimension is not None and (
             isinstance(dimension, bool) or not isinstance(dimension, int) or dimension < 1
         ):
-            raise ConfigurationError(f"dimension is a whole number from 1 on, not {dimension!r}")
+            raise ConfigurationError(
+                f"dimension is a whole number from 1 on, not {shown(dimension)}"
+            )
         if batching is not None and not isinstance(batching, BatchingStrategy):
             raise ConfigurationError(
                 "batching is a BatchingStrategy, such as CountBatching(100) or TokenBatching(), "

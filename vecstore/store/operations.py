@@ -17,6 +17,7 @@ from vecstore.filter.normalize import simplified
 from vecstore.filter.residual import parts_of
 from vecstore.filter.tautology import matches_everything
 from vecstore.filter.tree import Expression, FilterInput
+from vecstore.filter.values import shown
 from vecstore.store.added import Added
 from vecstore.store.adding import Adding
 from vecstore.store.arguments import (
@@ -113,9 +114,11 @@ class AddCall(Call[Added]):
                 "add([Document(text, metadata)])"
             )
         if on_conflict not in ("replace", "skip", "error"):
-            raise ValueError(f'on_conflict is "replace", "skip" or "error", not {on_conflict!r}')
+            raise ValueError(
+                f'on_conflict is "replace", "skip" or "error", not {shown(on_conflict)}'
+            )
         if on_error not in ("raise", "skip"):
-            raise ValueError(f'on_error is "raise" or "skip", not {on_error!r}')
+            raise ValueError(f'on_error is "raise" or "skip", not {shown(on_error)}')
         if progress is not None and not callable(progress):
             raise TypeError("progress is a function of (documents done, documents in all or None)")
         return cls(

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from vecstore.errors import ConfigurationError
+from vecstore.filter.values import shown
 from vecstore.store.arguments import Residual, residual_fault
 from vecstore.store.embedded import EmbedAs
 from vecstore.store.observing import Observer
@@ -44,7 +45,7 @@ def read_threads(value: int) -> int:
         ConfigurationError: If it is no whole number from 1 on.
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ConfigurationError(f"async_threads is a whole number from 1 on, not {value!r}")
+        raise ConfigurationError(f"async_threads is a whole number from 1 on, not {shown(value)}")
     return value
 
 
@@ -87,6 +88,6 @@ def read_residual_limit(value: Any) -> int | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ConfigurationError(
-            f"residual_limit is a whole number from 1 on, or None for no limit, not {value!r}"
+            f"residual_limit is a whole number from 1 on, or None for no limit, not {shown(value)}"
         )
     return value

@@ -16,6 +16,7 @@ from vecstore.document import Document, stored_document
 from vecstore.errors import ConfigurationError, DocumentError
 from vecstore.filter.convert import Compiled
 from vecstore.filter.tree import Expression
+from vecstore.filter.values import shown
 from vecstore.store.backend import Batch, Judge, Selection, changed, id_outside, id_parts
 from vecstore.store.base import VectorStore
 from vecstore.store.drivers import misfit
@@ -63,7 +64,7 @@ class TableNames:
         columns += [] if self.extra is None else [self.extra]
         for name in (self.table, *columns, *([] if self.namespace is None else [self.namespace])):
             if not isinstance(name, str) or not name or "\0" in name:
-                raise ConfigurationError(f"a table or column has a name, not {name!r}")
+                raise ConfigurationError(f"a table or column has a name, not {shown(name)}")
         if len({name.lower() for name in columns}) < len(columns):
             raise ConfigurationError(f"each column has a name of its own, not {columns}")
 

@@ -26,7 +26,14 @@ from vecstore.dialects.weaviate.filters import (
 )
 from vecstore.dialects.weaviate.layout import ID, METADATA, TEXT, TOKENS
 from vecstore.dialects.weaviate.plain import PlainNames, plain_objects
-from vecstore.dialects.weaviate.records import ExactObjects, Record, object_id, object_properties
+from vecstore.dialects.weaviate.records import (
+    ExactObjects,
+    Record,
+    Records,
+    Wanted,
+    object_id,
+    object_properties,
+)
 from vecstore.dialects.weaviate.where import Operand
 from vecstore.dialects.weaviate.writing import Row, properties_bytes
 
@@ -242,3 +249,20 @@ def test_old_servers_are_not_asked_what_is_absent(version: str) -> None:
             dialect.compile("n IS NULL")
     else:
         assert dialect.compile("n IS NULL").query
+
+
+def test_texts_that_nobody_asked_for_are_left_out() -> None:
+    """All properties of another program's objects are asked for, and one of them is the text."""
+    objects = plain_objects(
+        collection(body="text", n="int"), PlainNames("body", None), None, lambda: "1.37.4", []
+    )
+    key = str(UUID(int=7))
+    answer = SimpleNamespace(objects=[held({"body": "Hello", "n": 1}, key)])
+    unasked: Any = None
+    records = Records(call=unasked, plan=unasked, objects=objects)
+    records.call = lambda operation, call, deadline=None: answer  # type: ignore[assignment]
+    for text, told in ((True, "Hello"), (False, "")):
+        [read] = records.by_key("scan", [key], Wanted(text=text))
+        assert (read.document_id, read.text, read.metadata) == (key, told, {"n": 1})
+        [pages] = records.pages_of("scan", None, Wanted(text=text), 9)
+        assert [one.text for one in pages] == [told]

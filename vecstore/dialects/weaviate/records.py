@@ -219,8 +219,12 @@ class Records:
             "include_vector": named if wanted.vector else False,
         }
 
-    def _read(self, found: Iterable[Any]) -> list[Record]:
-        return [Record.read(one, self.vector_name, self.objects) for one in found]
+    def _read(self, found: Iterable[Any], wanted: Wanted) -> list[Record]:
+        records = [Record.read(one, self.vector_name, self.objects) for one in found]
+        if not wanted.text:  # it comes all the same where all properties are asked for
+            for record in records:
+                record.text = ""
+        return records
 
     # --- by id -------------------------------------------------------------------------------
 
@@ -244,7 +248,7 @@ class Records:
                 ),
                 deadline=deadline,
             )
-            return self._read(answer.objects)
+            return self._read(answer.objects, wanted)
         except AnswerTooLarge:
             if len(keys) == 1:
                 raise
@@ -348,7 +352,7 @@ class Records:
             filter: What ``ask`` filters by: an object may have changed since it was found.
         """
         try:
-            return self._read(ask(self._arguments(wanted)))
+            return self._read(ask(self._arguments(wanted)), wanted)
         except AnswerTooLarge:
             pass
         bare = ask(

@@ -50,6 +50,7 @@ KEEPING_EXTRA = (
     "lancedb",
     "milvus",
     "weaviate",
+    "pinecone",
 )
 """Stores of this library that declare ``keeps_extra``."""
 

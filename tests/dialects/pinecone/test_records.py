@@ -120,6 +120,24 @@ class TestMetadata:
             store.update_metadata(["grows"], set=many)
         assert store.get(["grows"])[0].metadata["key 199"] == 199
 
+    def test_an_extra_takes_its_part_of_them(
+        self, open_pinecone: Open, server: PineconeServer
+    ) -> None:
+        store = open_pinecone()
+        extra = {"rows": [{"quoted": '"' * 100, "n": n} for n in range(60)]}
+        with pytest.raises(
+            DocumentError, match=r"'large'.*4\d,\d+ bytes.*its extra of 1\d,"
+        ) as told:
+            store.add([one("small"), one("large", {}, "x" * 20_000).replace(extra=extra)])
+        assert told.value.document_id == "large"
+        assert server.asked("/vectors/upsert") == 0
+        store.add([one("large", {}, "x" * 5_000).replace(extra=extra)])
+        with pytest.raises(DocumentError, match=r"'large'.*its extra of 1"):
+            store.update_metadata(["large"], set={f"key {n}": n for n in range(400)})
+        assert store.update_metadata(["large"], set={"n": 1}) == 1
+        (found,) = store.search(vector=[1, 2], filter="n == 1")
+        assert found.extra == extra
+
     @given(
         st.dictionaries(
             st.text(max_size=30),
@@ -127,15 +145,18 @@ class TestMetadata:
             max_size=60,
         ),
         st.text(max_size=5_000),
+        st.none() | st.lists(st.text(max_size=5_000), max_size=4).map(json.dumps),
     )
-    def test_what_passes_the_check_is_taken(self, metadata: Any, text: str) -> None:
+    def test_what_passes_the_check_is_taken(
+        self, metadata: Any, text: str, extra: str | None
+    ) -> None:
         metadata = {key: value for key, value in metadata.items() if key and "\0" not in key}
         try:
-            check_size("id", text, metadata)
+            check_size("id", text, metadata, extra=extra)
         except DocumentError:
             return
         vector = np.zeros(2, np.float32)
-        [(_, [record])] = _requests([Row("id", text, metadata, vector)], "0" * 16)
+        [(_, [record])] = _requests([Row("id", text, metadata, vector, extra)], "0" * 16)
         size = len(json.dumps(record.metadata, ensure_ascii=False, separators=(",", ":")).encode())
         assert size <= MOST_METADATA_BYTES
         assert record.metadata[ZEROS] is True

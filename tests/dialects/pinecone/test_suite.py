@@ -30,6 +30,7 @@ from vecstore.testing.store_suite.adding import Adding
 from vecstore.testing.store_suite.closing import Closing
 from vecstore.testing.store_suite.deleting import Deleting
 from vecstore.testing.store_suite.embedders import vector_of
+from vecstore.testing.store_suite.extra import Extra
 from vecstore.testing.store_suite.foreign import Foreign
 from vecstore.testing.store_suite.ids import Ids
 from vecstore.testing.store_suite.lifecycle import Lifecycle
@@ -112,6 +113,7 @@ class TestStore(OnPinecone, PersistentStoreTests, StoreSuite):
         Lifecycle,
         Closing,
         Processes,
+        Extra,
         "test_a_random_life",
         "test_random_filters",
         "test_large_metadata",

@@ -1,8 +1,8 @@
 """Documents as Pinecone records, and reading them.
 
 A record's metadata is flat and cannot hold all that a document's can. So the document stands in
-three texts (its id, its text, its metadata as JSON), beside what filters work on, which
-:mod:`~vecstore.dialects.pinecone.layout` lays out.
+three texts (its id, its text, its metadata as JSON), and one more for its extra where it has one,
+beside what filters work on, which :mod:`~vecstore.dialects.pinecone.layout` lays out.
 """
 
 from __future__ import annotations
@@ -33,8 +33,10 @@ if TYPE_CHECKING:
 ID: Final = "__vecstore_id"
 TEXT: Final = "__vecstore_text"
 METADATA: Final = "__vecstore_metadata"
+EXTRA: Final = "__vecstore_extra"
 VERSION: Final = "__vecstore_version"
-"""Names of the fields; no user's key starts this way. The version is another one at each write."""
+"""Names of the fields; no user's key starts this way. The version is another one at each write, and
+documents without an extra have no field for it."""
 ZEROS: Final = "__vecstore_zeros"
 """Stands, true, in the record of a vector of zeros, which the index does not take."""
 
@@ -72,6 +74,7 @@ def record_metadata(
     text: str,
     metadata: Mapping[str, Any],
     ordered: frozenset[Path] = frozenset(),
+    extra: str | None = None,
 ) -> dict[str, str | float | bool | list[str]]:
     """A document as the metadata of a record, but for its version.
 
@@ -80,6 +83,7 @@ def record_metadata(
         text: Its text.
         metadata: Its metadata.
         ordered: The keys whose texts can be ordered.
+        extra: What it has beside its metadata, as JSON text.
 
     Example:
         >>> record_metadata("a", "Hello", {"n": 1})["__vecstore_metadata"]
@@ -89,6 +93,7 @@ def record_metadata(
         ID: document_id,
         TEXT: text,
         METADATA: _json(metadata),
+        **({} if extra is None else {EXTRA: extra}),
         **filter_fields(metadata, ordered),
     }
 
@@ -98,6 +103,7 @@ def check_size(
     text: str,
     metadata: Mapping[str, Any],
     ordered: frozenset[Path] = frozenset(),
+    extra: str | None = None,
 ) -> None:
     """Refuse a document whose record would be larger than Pinecone takes.
 
@@ -106,18 +112,20 @@ def check_size(
     """
     flat = not any(isinstance(value, list | dict) for value in metadata.values())
     told = _size(metadata)
-    most = 6 * (len(document_id) + len(text)) + _MOST_EXPANDED * told + 500
+    texts = len(document_id) + len(text) + len(extra or "")
+    most = 6 * texts + _MOST_EXPANDED * told + 500
     if flat and most + _MOST_ORDERED * len(ordered) < MOST_METADATA_BYTES:
         return
-    fields = record_metadata(document_id, text, metadata, ordered)
+    fields = record_metadata(document_id, text, metadata, ordered, extra)
     size = _size({**fields, VERSION: "0" * 16, ZEROS: True})
     if size > MOST_METADATA_BYTES:
         length = len(text.encode())
+        beside = f", its extra of {len(extra.encode()):,}" if extra else ""
         raise DocumentError(
             f"document {shown_id(document_id)} would be a record with {size:,} bytes of metadata, "
-            f"and Pinecone takes {MOST_METADATA_BYTES:,} (40 KB): its text of {length:,} bytes "
-            f"and its metadata of {told:,}, which takes several times its length for filters; "
-            "split the document, or store less of it",
+            f"and Pinecone takes {MOST_METADATA_BYTES:,} (40 KB): its text of {length:,} bytes"
+            f"{beside} and its metadata of {told:,}, which takes several times its length for "
+            "filters; split the document, or store less of it",
             document_id=document_id,
         )
 
@@ -145,6 +153,7 @@ class Record:
         document_id: Of the document that it holds.
         text: Of the document.
         metadata: Of the document.
+        extra: What the document has beside it, as JSON text.
         version: Which write it is of; None where others wrote it.
         values: Its vector, None where it was not asked for.
         fault: Why it holds no document; None where it does.
@@ -154,6 +163,7 @@ class Record:
     document_id: str
     text: str
     metadata: dict[str, Any]
+    extra: str | None
     version: str | None
     values: list[float] | None
     fault: str | None
@@ -178,7 +188,7 @@ class Record:
         fault = fault_of(document_id, metadata)
         if fault is None and record_id(str(document_id)) != key:
             fault = f"its id is {shown_id(str(document_id))}, which is stored elsewhere"
-        version = fields.get(VERSION)
+        extra, version = fields.get(EXTRA), fields.get(VERSION)
         if values is not None and fields.get(ZEROS) is True:
             values = [0.0] * len(values)
         return cls(
@@ -186,6 +196,7 @@ class Record:
             str(document_id),
             text if isinstance(text, str) else "",
             metadata if isinstance(metadata, dict) else {},
+            extra if isinstance(extra, str) else None,
             version if isinstance(version, str) else None,
             values or None,
             fault,
@@ -197,7 +208,9 @@ class Record:
         if self.values is not None:
             embedding = np.array(self.values, dtype=np.float32)
             embedding.flags.writeable = False
-        return stored_document(self.document_id, self.text, self.metadata, embedding, score)
+        return stored_document(
+            self.document_id, self.text, self.metadata, embedding, score, self.extra
+        )
 
 
 @dataclass(slots=True, kw_only=True)

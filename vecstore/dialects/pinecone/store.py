@@ -48,6 +48,7 @@ MAX_DIMENSION: Final = 20_000
 MAX_TEXT_BYTES: Final = 32_000
 MAX_OWN_METADATA_BYTES: Final = 16_000
 MAX_ID_BYTES: Final = 2_048
+MAX_EXTRA_BYTES: Final = 32_000
 
 _MOST_PARALLEL = 32
 _ANSWER_BYTES = 3_900_000
@@ -101,6 +102,8 @@ class PineconeStore(CollectionStore):
         max_text_bytes=MAX_TEXT_BYTES,
         max_id_bytes=MAX_ID_BYTES,
         max_metadata_bytes=MAX_OWN_METADATA_BYTES,
+        keeps_extra=True,
+        max_extra_bytes=MAX_EXTRA_BYTES,
         max_dimension=MAX_DIMENSION,
         min_vector_length=SHORTEST_IN_FLOAT32,
         max_vector_length=LONGEST_IN_FLOAT32,
@@ -217,7 +220,13 @@ class PineconeStore(CollectionStore):
 
     def _check_documents(self, documents: Sequence[Any]) -> None:
         for document in documents:
-            check_size(document.id, document.text, document.metadata, self._writer.ordered)
+            check_size(
+                document.id,
+                document.text,
+                document.metadata,
+                self._writer.ordered,
+                document.extra,
+            )
 
     def _add(self, batch: Batch) -> Iterable[str]:
         self._make_ready(batch)
@@ -226,7 +235,13 @@ class PineconeStore(CollectionStore):
             taken.update(self._records.stored("add", batch.ids))
         chosen = batch.free_rows(taken)
         rows = [
-            Row(batch.ids[row], batch.texts[row], batch.metadata[row], batch.vectors[row])
+            Row(
+                batch.ids[row],
+                batch.texts[row],
+                batch.metadata[row],
+                batch.vectors[row],
+                batch.extras[row] if batch.extras else None,
+            )
             for row in chosen
         ]
         self._writer.upsert("add", rows)
@@ -380,7 +395,7 @@ class PineconeStore(CollectionStore):
         foreign = ForeignRecords(self._title)
         # All of them before the first is deleted: pages may not count on what is gone.
         records = [
-            Record(record.key, record.document_id, "", {}, record.version, None, None)
+            Record(record.key, record.document_id, "", {}, None, record.version, None, None)
             for page in self._records.pages("delete", filter, False, self._most())
             for record in self._records.holding(page, foreign)
         ]
@@ -410,10 +425,11 @@ class PineconeStore(CollectionStore):
                 if selection.filter is not None and not selection.filter.decide(record.metadata):
                     continue
                 metadata = changed(record.metadata, set, unset)
-                check_size(record.document_id, record.text, metadata, self._writer.ordered)
+                id, text, extra = record.document_id, record.text, record.extra
+                check_size(id, text, metadata, self._writer.ordered, extra)
                 document = record.document()
                 assert document.embedding is not None
-                rows.append(Row(record.document_id, record.text, metadata, document.embedding))
+                rows.append(Row(id, text, metadata, document.embedding, extra))
             self._writer.upsert("update_metadata", rows)
             count += len(rows)
         return count

@@ -51,6 +51,7 @@ class Row:
     text: str
     metadata: Mapping[str, Any]
     vector: Vector
+    extra: str | None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -305,7 +306,9 @@ def _requests(
 
     def made() -> Iterator[tuple[int, Row, Any]]:
         for row in rows:
-            metadata: dict[str, Any] = record_metadata(row.id, row.text, row.metadata, ordered)
+            metadata: dict[str, Any] = record_metadata(
+                row.id, row.text, row.metadata, ordered, row.extra
+            )
             metadata[VERSION] = version
             if not row.vector.any():
                 metadata[ZEROS] = True

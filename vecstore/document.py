@@ -308,6 +308,21 @@ def without_embedding(document: Document) -> Document:
     return document
 
 
+def with_stored_extra(document: Document, extra: str | None) -> Document:
+    """This very document, which nobody has been shown yet, with an extra as JSON text.
+
+    Many documents made of one share the text.
+
+    Example:
+        >>> with_stored_extra(Document("a"), '[{"n":1}]').extra
+        [{'n': 1}]
+    """
+    if extra is not None:
+        _put(document, "_extra", extra)
+        _put(document, "_state", document._state & ~_UNPACKED | _EXTRA)
+    return document
+
+
 def checked_document(document: Document) -> Document:
     """A document of which every part has been checked: mostly the same object.
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run
+from vecstore import Document, copy
 from vecstore.simple.store import SimpleVectorStore
 
 ROWS = [
@@ -149,6 +150,23 @@ def test_names_of_fields(run: Run, docs: Path, tmp_path: Path) -> None:
     documents = SimpleVectorStore().load(tmp_path / "s.json").get()
     assert {one.text: one.metadata for one in documents} == {"ab": {"n": 1}, "b": {}}
     assert {one.id for one in documents} > {"k1"}
+
+
+def test_what_stands_beside_the_metadata_comes_from_files_of_copy_and_is_told(
+    run: Run, docs: Path, tmp_path: Path
+) -> None:
+    extra = {"lines": [{"sku": "A7", "price": 1.0}, {"gift": None}]}
+    store = SimpleVectorStore()
+    store.add([Document("ab", {"n": 1}, "a", [1, 0], extra=extra), Document("b", {}, "b", [0, 1])])
+    copy(store, tmp_path / "copied.jsonl")
+    assert run("index", "copied.jsonl", "-o", "s.json", "-k", "metadata", *EMBEDDER).code == 0
+    found = run("search", "s.json", "ab", "--json", *EMBEDDER).json
+    assert {hit["id"]: hit.get("extra") for hit in found} == {"a": extra, "b": None}
+    assert ["extra" in hit for hit in found if hit["id"] == "b"] == [False]
+    # Without -k every key is metadata, which are not so free.
+    outcome = run("index", "copied.jsonl", "-o", "t.json", *EMBEDDER)
+    assert outcome.code == 2
+    assert "extra" in outcome.err
 
 
 REPEATED = [

@@ -116,6 +116,7 @@ def dying(store: VectorStore, rng: random.Random, writes: int) -> Iterator[list[
             texts=batch.texts[:size],
             metadata=batch.metadata[:size],
             vectors=batch.vectors[:size],
+            extras=batch.extras[:size],
         )
         return at_a_write(lambda: add(batch), lambda: add(part))  # type: ignore[no-any-return]
 

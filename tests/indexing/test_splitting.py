@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Sequence
 from importlib import import_module
@@ -292,6 +293,17 @@ def test_slices_carry_what_the_whole_does_and_where_they_lie() -> None:
         place = one.metadata["chunk"]
         assert whole.text[place["start"] : place["end"]] == one.text
     assert whole.metadata == {"source": "a", "span": [100, 116]}
+
+
+def test_slices_carry_the_extra_of_the_whole_and_share_its_text() -> None:
+    extra = {"rows": [{"n": 2**53 + 1}, None], "zeta": 1.0, "alpha": []}
+    whole = Document("One. Two. Three.", {"n": 1}, "a", extra=extra)
+    first, second, third = TokenSplitter(8, tokens=Characters()).split(whole)
+    assert first._extra is second._extra  # one of 16 MiB is not there a thousand times
+    first.extra["rows"].clear()
+    assert json.dumps(second.extra) == json.dumps(third.extra) == json.dumps(extra)
+    assert json.dumps(whole.extra) == json.dumps(extra)
+    assert [one.extra for one in TokenSplitter().split(Document("One."))] == [None]
 
 
 def test_a_vector_of_the_whole_is_not_that_of_its_slices() -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import json
 import random
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -404,6 +406,50 @@ def test_metadata_of_sources_counts(store: SimpleVectorStore) -> None:
     assert {one.metadata["team"] for one in store.scan()} == {"b"}
 
 
+class WithExtra:
+    """A reader of somebody's, which keeps of each source what no filter asks."""
+
+    def __init__(self, extra: Any, fingerprint: str = "1") -> None:
+        self.extra = extra
+        self.fingerprint = fingerprint
+
+    def __call__(self, source: Source) -> Iterator[Document]:
+        for one in read_text()(source):
+            yield one.replace(extra=self.extra)
+
+
+def test_extras_of_readers_come_with_each_chunk_and_cost_no_embedding(
+    store: SimpleVectorStore,
+) -> None:
+    def brought(*reader: Any) -> Any:
+        report = bring(store, FILES, read=WithExtra(*reader), enrich=keywords(long_words))
+        return report.embedded, report.reused, len(report.changed)
+
+    def held() -> set[str]:
+        return {json.dumps(one.extra) for one in store.scan()}
+
+    first, again = {"rows": [{"n": 1}]}, {"rows": [{"n": 1.0}]}
+    brought(first)
+    total = store.count()
+    assert total > len(FILES)
+    assert held() == {json.dumps(first)}
+    assert brought(first) == (0, 0, 0)
+    # Of another reader: whatever differs is written, if only by a type that Python takes as equal.
+    for number, extra in enumerate((again, None, first)):
+        assert brought(extra, f"{number + 2}") == (0, total, len(FILES))
+        assert held() == {json.dumps(extra)}
+
+
+def test_a_store_without_a_place_for_extras_refuses_those_of_readers() -> None:
+    class KeepsNone(SimpleVectorStore):
+        capabilities = replace(SimpleVectorStore.capabilities, keeps_extra=False)
+
+    with KeepsNone(TextEmbedder()) as store:
+        with pytest.raises(DocumentError, match="keeps_extra"):
+            bring(store, FILES, read=WithExtra([1]))
+        assert store.count() == 0
+
+
 def test_an_embedder_that_says_what_it_is(store: SimpleVectorStore) -> None:
     embedder: Any = embedder_of(store)
     embedder.fingerprint = "model 1"
@@ -557,6 +603,7 @@ def test_enrichers_do_nothing_else(store: SimpleVectorStore) -> None:
         lambda one: with_topic(one, more=1),
         lambda one: with_topic(one, source="other"),
         lambda one: one.replace(id="other"),
+        lambda one: with_topic(one).replace(extra=[1]),
         lambda one: one.metadata.update(source="other") or one,
     ):
         with pytest.raises(ConfigurationError, match="a step of enrich="):

@@ -321,6 +321,7 @@ def hit_object(document: Document) -> dict[str, Any]:
         "score": document.score,
         "text": document.text,
         "metadata": document.metadata,
+        **({} if document.extra is None else {"extra": document.extra}),
     }
 
 
@@ -407,8 +408,7 @@ def _document(row: dict[str, Any], text: str, id: str, under: tuple[str, ...]) -
     given: Any = row.get(id)
     if isinstance(given, int) and not isinstance(given, bool):
         given = str(given)
-    if under:
-        metadata = inner_object(row, under)
-    else:
-        metadata = {name: value for name, value in row.items() if name not in (text, id)}
+    if under:  # beside it may stand an extra, as in files of vecstore copy
+        return Document(row[text], inner_object(row, under), given, extra=row.get("extra"))
+    metadata = {name: value for name, value in row.items() if name not in (text, id)}
     return Document(row[text], metadata, id=given)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from vecstore.document import Document, checked_metadata
+from vecstore.document import Document, checked_metadata, stored_extra
 from vecstore.errors import ConfigurationError, DocumentError, SourceError, VecstoreError
 from vecstore.indexing.enriching import CHUNK, Enricher
 from vecstore.indexing.pipeline import fingerprint_of
@@ -45,6 +45,8 @@ class Chunk:
     metadata: dict[str, Any]
     place: dict[str, Any]
     """What the key ``chunk`` of its metadata will hold."""
+    extra: str | None
+    """What stands beside the metadata, that of the reader's document, as JSON text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +178,7 @@ class Cutting:
             )
         metadata.setdefault("source", source.id)
         span = metadata.pop("span", None)
-        text = document.text
+        text, extra = document.text, stored_extra(document)
         if self.split is None:
             spans: Sequence[tuple[int, int]] = [(0, len(text))] if text.strip() else []
         else:
@@ -198,7 +200,7 @@ class Cutting:
                 place["span"] = [span[0] + start, span[0] + end]
             if document.id != f"{source.id}#{part}":
                 place["id"] = document.id
-            yield Chunk(str(uuid.UUID(id, version=5)), piece, metadata, place)
+            yield Chunk(str(uuid.UUID(id, version=5)), piece, metadata, place, extra)
 
 
 def place_of(document: Document) -> dict[str, Any]:

@@ -225,7 +225,8 @@ def enriched(
             {key: value for key, value in one.metadata.items() if key not in step.keys}
             for one in (before, after)
         ]
-        if before.text != after.text or others[0] != others[1]:
+        moved = after.extra is not None and after.extra != before.extra
+        if before.text != after.text or others[0] != others[1] or moved:
             raise ConfigurationError(
                 f"a step of enrich= changes its keys alone, which are {list(step.keys)}; this one "
                 f"({step.fingerprint}) changed more of document {shown_id(before.id)}"

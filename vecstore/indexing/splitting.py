@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, Protocol
 from unicodedata import category
 
-from vecstore.document import Document, shown_id
+from vecstore.document import Document, shown_id, stored_extra, with_stored_extra
 from vecstore.errors import ConfigurationError, DocumentError
 from vecstore.indexing.pipeline import fingerprint, fingerprint_of
 from vecstore.indexing.tokens import Tokens, tokens_of
@@ -174,18 +174,15 @@ class TokenSplitter:
             raise DocumentError(
                 f"document {shown_id(document.id)}: {error}", document_id=document.id
             ) from None
-        whole = metadata.get("span")
+        whole, extra = metadata.get("span"), stored_extra(document)
         made = []
         for index, (start, end) in enumerate(spans):
             chunk = {"index": index, "count": len(spans), "start": start, "end": end}
             own: dict[str, Any] = {**metadata, "chunk": chunk}
             if isinstance(whole, list) and len(whole) == 2:
                 own["span"] = [whole[0] + start, whole[0] + end]
-            made.append(
-                Document(
-                    document.text[start:end], own, f"{document.id}/{index}", score=document.score
-                )
-            )
+            text, id = document.text[start:end], f"{document.id}/{index}"
+            made.append(with_stored_extra(Document(text, own, id, score=document.score), extra))
         return made
 
     def spans(self, text: str) -> list[tuple[int, int]]:

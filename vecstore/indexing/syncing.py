@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, Literal
 
-from vecstore.document import Document
+from vecstore.document import Document, stored_extra, with_stored_extra
 from vecstore.errors import (
     BackendNotInstalledError,
     ConfigurationError,
@@ -378,7 +378,8 @@ class _Run:
                 for step in self.enrichers:
                     if self.dry_run or not step.whole:
                         metadata = step.taken_over(metadata, old.metadata)
-            documents.append(Document(chunk.text, metadata, chunk.id, embedding))
+            made = Document(chunk.text, metadata, chunk.id, embedding)
+            documents.append(with_stored_extra(made, chunk.extra))
         if not self.dry_run:
             for step in self.enrichers:
                 documents = enriched(documents, stored.keys(), step)
@@ -390,7 +391,11 @@ class _Run:
                 wanted.append(document.replace(embedding=None))
                 continue
             self.reused += 1
-            if old.text != document.text or old.metadata != document.metadata:
+            if (
+                old.text != document.text
+                or old.metadata != document.metadata
+                or stored_extra(old) != stored_extra(document)
+            ):
                 wanted.append(document)
         return wanted
 

@@ -15,6 +15,9 @@ def write_text(
 ) -> Callable[[Iterable[Document]], int]:
     r"""An end for steps: writes documents into a file, each below a line with its id.
 
+    What stands beside the metadata is left out; JSON lines and Parquet files, which
+    :func:`vecstore.copy` writes, hold documents whole.
+
     Args:
         path: The file, which is replaced.
         mode: Which metadata is written above each text.

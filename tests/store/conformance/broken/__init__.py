@@ -3,6 +3,7 @@
 from tests.store.conformance.broken import (
     adding,
     beside,
+    beside_metadata,
     changing,
     ending,
     evaluating,
@@ -17,6 +18,7 @@ __all__ = [
     "BROKEN",
     "adding",
     "beside",
+    "beside_metadata",
     "changing",
     "ending",
     "evaluating",

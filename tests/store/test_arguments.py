@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from vecstore import (
     Document,
@@ -18,6 +20,7 @@ from vecstore import (
     SimpleVectorStore,
     parse,
 )
+from vecstore.document import is_possible_id
 from vecstore.store.arguments import read_filter, read_ids
 
 
@@ -134,6 +137,24 @@ def test_ids_come_as_a_list() -> None:
 
 def test_ids_that_no_document_can_have_are_unknown_ids() -> None:
     assert read_ids(["", "a\0", "\ud800", "ok"], "get") == ("ok",)
+
+
+class Text(str):
+    __slots__ = ()
+
+
+@given(st.lists(st.text(st.characters(categories=None), max_size=3) | st.text().map(Text)))
+@example(["\ud83d", "\ude00"])  # one character together, and none by themselves
+@example(["a", Text("a"), "é"])
+@example([""])
+@example(["a", "\0"])
+def test_ids_are_read_together_as_one_by_one(ids: list[str]) -> None:
+    found = read_ids(ids, "get")
+    assert found == tuple(id for id in ids if is_possible_id(id))
+    assert {type(one) for one in found or ()} <= {str}
+    for wrong in (1, None, b"a", ["a"]):
+        with pytest.raises(TypeError, match=rf"item {len(ids)} is "):
+            read_ids([*ids, wrong, *ids], "get")  # type: ignore[list-item]
 
 
 FAR = [2**31, 2**63, 2**64, 10**30, 10**6_000]

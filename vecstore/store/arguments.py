@@ -324,12 +324,30 @@ def read_ids(ids: Iterable[str] | None, method: str) -> tuple[str, ...] | None:
     if isinstance(ids, Mapping | bytes) or not isinstance(ids, Iterable):
         raise TypeError(f"{method} takes a list of ids, not {_a(ids)}")
     listed = list(ids)
+    if _are_possible(listed):
+        return tuple(listed)
     for position, item in enumerate(listed):
         if not isinstance(item, str):
             raise TypeError(
                 f"{method} takes a list of ids, which are texts; item {position} is {_a(item)}"
             )
     return tuple([str.__str__(item) for item in listed if is_possible_id(item)])
+
+
+def _are_possible(listed: list[Any]) -> bool:
+    """Whether each is a plain text that some document can have as its id.
+
+    All at once, as far as possible: ids come by the ten thousand.
+    """
+    if [*map(type, listed)].count(str) != len(listed) or not all(listed):
+        return False
+    together = "".join(listed)
+    if "\0" in together:
+        return False
+    try:
+        return together.isascii() or bool(together.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def read_key_path(key: KeyInput, method: str) -> tuple[str, ...]:

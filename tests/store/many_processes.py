@@ -24,7 +24,7 @@ from typing import Any
 
 import psutil
 
-from vecstore import Document, VectorStore, open_store
+from vecstore import Document, Schema, VectorStore, open_store
 from vecstore.errors import (
     BackendError,
     DuplicateDocumentError,
@@ -46,8 +46,14 @@ def document(id: str, **metadata: Any) -> Document:
 
 
 def opened(url: str) -> VectorStore:
-    ordered = {"numbers": ["n"]} if url.startswith("redis") else {}  # the key that is ordered here
-    return open_store(url, dimension=2, **ordered)
+    # Some engines have to be told which key is ordered here.
+    if url.startswith("redis"):
+        return open_store(url, dimension=2, numbers=["n"])
+    if url.startswith("weaviate"):
+        schema = Schema({"n": int, "turn": int}, others="allow")
+        key = os.environ.get("VECSTORE_WEAVIATE_API_KEY") or None
+        return open_store(url, dimension=2, schema=schema, api_key=key)
+    return open_store(url, dimension=2)
 
 
 def held() -> dict[str, int]:
@@ -267,6 +273,7 @@ CLIENTS = {
     "milvus": "pymilvus",
     "redis": "redis",
     "duckdb": "duckdb",
+    "weaviate": "weaviate",
 }
 
 

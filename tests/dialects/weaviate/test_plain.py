@@ -9,10 +9,11 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tests.dialects.weaviate.test_store import OnServer
-from tests.engines.weaviate_server import Address
+from tests.dialects.weaviate.test_store import OnServer, reach
+from tests.engines.weaviate_server import Address, running_weaviate
 from tests.store.choices import SCOPED
 from vecstore import (
+    BackendError,
     ConfigurationError,
     Document,
     DocumentError,
@@ -28,7 +29,7 @@ from vecstore import (
 from vecstore.dialects.weaviate import Weaviate
 from vecstore.dialects.weaviate.layout import property_types_of
 from vecstore.dialects.weaviate.store import WeaviateStore
-from vecstore.testing import Domain, ScopedStoreSuite, StoreSuite
+from vecstore.testing import Domain, PersistentStoreTests, ScopedStoreSuite, StoreSuite
 from vecstore.testing.store_suite.adding import Adding
 from vecstore.testing.store_suite.deleting import Deleting
 from vecstore.testing.store_suite.evaluating import Evaluating
@@ -129,8 +130,11 @@ class InThePlain(OnServer):
             )
             if self.tenant is not None:
                 made.tenants.create([self.tenant, "another"])
+        return self.opened(name, **options)
+
+    def opened(self, collection: str, **options: Any) -> WeaviateStore:
         store = WeaviateStore(
-            name,
+            collection,
             tenant=self.tenant,
             layout="plain",
             text_property="body",
@@ -202,6 +206,12 @@ class TestPlainOfATenant(InThePlain, StoreSuite):
     chosen = (*SCOPED[1:4], *SCOPED[5:], "test_known_scores", "test_update_many")
     id_property = None
     tenant = "one"
+
+
+class TestPlainOutliving(InThePlain, PersistentStoreTests):
+    def open_again(self, store: VectorStore, **options: Any) -> VectorStore:
+        assert isinstance(store, WeaviateStore)
+        return self.opened(store._collection, **options)
 
 
 Make = Callable[..., tuple[str, Any]]
@@ -462,6 +472,43 @@ def test_ids_in_a_property(make: Make, at: dict[str, Any]) -> None:
         assert len(handle.query.fetch_objects().objects) == 2
         with pytest.raises(DocumentError, match="begins or ends with white space"):
             store.add([Document("x", {}, id="c ", embedding=[0, 1])])
+
+
+def test_what_was_acknowledged_is_there_after_the_server_was_killed() -> None:
+    """Under a store that stays open; what is not acknowledged is told, and can be done again."""
+    from weaviate.classes.config import Configure
+
+    with running_weaviate() as server:
+        at = server.address
+        where = {"url": at.url, "grpc_port": at.grpc_port, "api_key": at.api_key}
+        with WeaviateStore("Another", create=True, dimension=2, **where) as other:
+            other.native.collections.create(
+                "Theirs",
+                properties=properties({"text": "text", "n": "int", "m": "int"}),
+                vector_config=Configure.Vectors.self_provided(),
+                inverted_index_config=Configure.inverted_index(index_null_state=True),
+            )
+        schema = Schema({"n": int, "m": int})
+        with WeaviateStore("Theirs", layout="plain", schema=schema, timeout=2, **where) as store:
+            for round in range(3):
+                store.add([document(n, {"n": n}) for n in range(300)])
+                assert store.update_metadata(filter="n < 100", set={"m": round}) == 100
+                assert store.delete(filter="n >= 280") == 20
+                server.kill()
+                with pytest.raises(BackendError) as told:
+                    store.update_metadata([_KEY.format(200)], set={"m": 7})
+                assert told.value.retryable
+                server.start()
+                reach(store)
+                kept = {one.id: one for one in store.scan(include_embedding=True)}
+                assert len(kept) == store.count() == 280
+                assert store.count(f"m == {round}") == 100
+                for n in range(280):
+                    one = kept[_KEY.format(n)]
+                    assert one.metadata in ({"n": n, "m": round}, {"n": n}), n
+                    assert ("m" in one.metadata) == (n < 100)
+                    assert list(one.embedding) == [1, n]
+                assert store.update_metadata([_KEY.format(200)], set={"m": 7}) == 1
 
 
 def test_options_that_do_not_go_together() -> None:

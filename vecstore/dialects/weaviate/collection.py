@@ -258,9 +258,12 @@ class CollectionPlan:
             raise misfit(place, faults)
         if self.tenant is not None and not self._has_tenant(call, operation):
             return None
+        size = noted if noted is not None else self._measured(call, operation, vector_name)
+        if size is not None and dimension is not None and size != dimension:
+            raise misfit(place, [f"its vectors have {size} dimensions, not {dimension}"])
         return Found(
             vector_name=vector_name,
-            dimension=noted if noted is not None else self._measured(call, operation, vector_name),
+            dimension=size,
             exact=index is not None
             and type(index).__name__ == "_VectorIndexConfigFlat"
             and index.quantizer is None,

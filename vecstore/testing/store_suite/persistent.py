@@ -117,12 +117,12 @@ class PersistentStoreTests(StoreSuiteBase):
         rows = [row for row in oracle_rows(self.held_domain).values() if row]
         documents = [self.document(f"doc-{number}", row) for number, row in enumerate(rows[::5])]
         store.add(documents)
-        store.update_metadata(self.ids("doc-1"), set={"later": True})
+        store.update_metadata(self.ids("doc-1"), set={"later": 1})
         store.delete(self.ids("doc-2"))
         left = [one for one in documents if one.id != self.id("doc-2")]
         changed = self.id("doc-1")
         expected = [
-            one.replace(metadata={**one.metadata, "later": True}) if one.id == changed else one
+            one.replace(metadata={**one.metadata, "later": 1}) if one.id == changed else one
             for one in left
         ]
         before = store.search("query", top_k=self.most_found)

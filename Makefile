@@ -66,6 +66,7 @@ test-browser: $(VENV)/.installed-for-browser ## The site's pages and the playgro
 	$(BIN)/python -m pytest -m browser $(or $(ARGS),tests/browser)
 
 test-heavy: $(INSTALLED) ## All that `make test` leaves out; the long figures take hours
+	@$(BIN)/python -m tests.engines.weaviate_server --former || echo "make test-heavy: without it"
 	HYPOTHESIS_PROFILE=heavy $(BIN)/python -m pytest -m heavy --timeout 3600 $(or $(ARGS),tests)
 
 test-all: ## `make test` on every CPython from 3.11 on that this machine has

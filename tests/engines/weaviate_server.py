@@ -5,6 +5,7 @@ it says otherwise, and ``VECSTORE_WEAVIATE_API_KEY``). Without it, Go builds one
 
     python -m tests.engines.weaviate_server                    # build it, and tell how far that is
     python -m tests.engines.weaviate_server --within 20        # ... in at most so many minutes
+    python -m tests.engines.weaviate_server --former           # the version before as well
 
 What was built stays in ``VECSTORE_SERVERS``, by default ``~/.cache/vecstore/servers``.
 """
@@ -404,6 +405,7 @@ def main(arguments: Sequence[str]) -> int:
         return _run(arguments[1:])
     parser = argparse.ArgumentParser(prog="python -m tests.engines.weaviate_server")
     parser.add_argument("--version", default=VERSION)
+    parser.add_argument("--former", action="store_true", help="build the version before as well")
     parser.add_argument("--within", type=float, help="minutes after which to give up")
     told = parser.parse_args(arguments)
     if (named := named_server()) is not None:
@@ -411,7 +413,8 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     within = None if told.within is None else 60 * told.within
     try:
-        print(build_server(told.version, within=within, tell=lambda line: print(line, flush=True)))
+        for version in [told.version, *[FORMER_VERSION] * told.former]:
+            print(build_server(version, within=within, tell=lambda line: print(line, flush=True)))
     except CannotBuild as error:
         print(f"Skipped: {error}")
         return 1

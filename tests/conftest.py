@@ -28,6 +28,8 @@ from inspect import isfunction
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.engines.qdrant import remember_paths
+
 pytest.register_assert_rewrite("vecstore.testing")
 
 _PARAM = type(pytest.param())
@@ -85,6 +87,10 @@ def pytest_collection() -> Iterator[None]:
         # Beside what is frozen the rest is small, and would be walked all the more often.
         gc.set_threshold(700, 10, 100)
         gc.enable()
+
+
+def pytest_runtest_setup() -> None:
+    remember_paths()
 
 
 def _with_implied(marks: Set[str]) -> Set[str]:

@@ -14,7 +14,7 @@ import pytest
 from tests.engines.loopback import json_service
 from tests.engines.pinecone import PineconeRows, PineconeServerRows, pinecone_rows
 from tests.engines.pinecone_rules import PineconeRejected, PineconeRules
-from tests.engines.qdrant import QdrantLocalRows, QdrantServerRows
+from tests.engines.qdrant import QdrantLocalRows, QdrantServerRows, remember_paths
 from tests.engines.rows import Documents, EngineRefused, Rows
 from tests.engines.sqlite import SqliteRows
 from tests.engines.weaviate import Property, WeaviateRows, WeaviateServerRows, weaviate_rows
@@ -51,6 +51,22 @@ class CountingRows(SqliteRows):
     def _select(self, query: Any, params: Any) -> set[str]:
         self.selects += 1
         return super()._select(query, params)
+
+
+@pytest.mark.parametrize("path", ["a", "a.b", '"a.b".c', "a[]", "a[0][].b", "é"])
+def test_paths_that_are_remembered_are_read_as_the_client_reads_them(path: str) -> None:
+    from qdrant_client.local import json_path_parser, payload_value_extractor
+
+    remember_paths()
+    remembered: Any = payload_value_extractor.parse_json_path
+    value = {"a": [{"b": 1}, [{"b": 2}]], "a.b": {"c": 3}, "é": 4}
+    for _ in range(2):
+        assert remembered(path) == json_path_parser.parse_json_path(path)
+        payload_value_extractor.value_by_key(value, path)
+    assert remembered.cache_info().hits
+    for _ in range(2):
+        with pytest.raises(ValueError, match="Invalid path"):
+            remembered("a..b")
 
 
 def test_a_compiled_filter_is_taken_apart() -> None:

@@ -29,6 +29,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.engines.qdrant import remember_paths
+from tests.workers import send_news_only
 
 pytest.register_assert_rewrite("vecstore.testing")
 
@@ -91,6 +92,10 @@ def pytest_collection() -> Iterator[None]:
 
 def pytest_runtest_setup() -> None:
     remember_paths()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    send_news_only(session.config)
 
 
 def _with_implied(marks: Set[str]) -> Set[str]:

@@ -21,6 +21,7 @@ from vecstore.document import Document, shown_id, stored_document, stored_extra
 from vecstore.embedding import check_dimension
 from vecstore.errors import (
     ConfigurationError,
+    DocumentError,
     DuplicateDocumentError,
     ScopeError,
     StoreClosedError,
@@ -93,6 +94,26 @@ class Batch:
     def __post_init__(self) -> None:
         if self.extras and all(extra is None for extra in self.extras):
             object.__setattr__(self, "extras", ())
+
+    def check_extras(self, remedy: str) -> None:
+        """Refuse the batch where what it is written to turns out to have no place for an extra.
+
+        Documents were checked by what the store declared then; others may have made the place anew
+        meanwhile.
+
+        Args:
+            remedy: Why there is none, and what to do: what ``_extra_remedy`` says.
+
+        Raises:
+            DocumentError: Naming the first document that has one.
+        """
+        for id, extra in zip(self.ids, self.extras, strict=False):
+            if extra is not None:
+                raise DocumentError(
+                    f"document {shown_id(id)} has an extra, and {remedy}; or leave it out: "
+                    "document.replace(extra=None)",
+                    document_id=id,
+                )
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -10,10 +10,11 @@ import json
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from vecstore.document import Document, stored_document
-from vecstore.errors import ConfigurationError, DocumentError
+from vecstore.errors import ConfigurationError, DocumentError, SchemaMismatchError
 from vecstore.filter.convert import Compiled
 from vecstore.filter.tree import Expression
 from vecstore.filter.values import shown
@@ -127,6 +128,14 @@ class TableStore(VectorStore):
         """Whether there is the table, which another store may have made meanwhile."""
 
     @abstractmethod
+    def _read_table(self, session: Any) -> bool:
+        """Look at the table anew: whether it is there, and what it has.
+
+        Raises:
+            SchemaMismatchError: Naming every difference.
+        """
+
+    @abstractmethod
     def _make_table(self, session: Any, dimension: int) -> None:
         """Make the table, for vectors of this length."""
 
@@ -156,14 +165,14 @@ class TableStore(VectorStore):
         return list(ids)
 
     def _pages(
-        self, columns: str, filter: Any, batch_size: int, operation: str
+        self, columns: Callable[[], str], filter: Any, batch_size: int, operation: str
     ) -> Iterator[list[Row]]:
         """Rows that match in pages, by id, each read in a transaction of its own."""
         after = ""
         while True:
             where, params = self._where(Selection(filter=filter), ("{id} > ?", after))
-            statement = self._select(columns, where, f" ORDER BY {self._id} LIMIT ?")
-            page = self._rows(operation, statement, [*params, batch_size])
+            order = f" ORDER BY {self._id} LIMIT ?"
+            page = self._rows(operation, columns, where, [*params, batch_size], order)
             yield page
             if len(page) < batch_size:
                 return
@@ -207,7 +216,13 @@ class TableStore(VectorStore):
     def _make_ready(self, session: Any, batch: Batch) -> None:
         """See to it that there is a table for the vectors of a batch."""
         if self._is_there(session):
+            if not self.capabilities.keeps_extra and self._names.extra is not None:
+                # Somebody may have added the column meanwhile: what it holds of a document that
+                # is replaced would stay.
+                self._read_table(session)
             batch.check_dimension(self.dimension)
+            if not self.capabilities.keeps_extra:
+                batch.check_extras(self._extra_remedy())
             if batch.vectorless and not self.capabilities.vectorless:  # others made it meanwhile
                 raise DocumentError(
                     f"{self._title} takes no row without a vector: {self._vectorless_remedy()}"
@@ -269,12 +284,12 @@ class TableStore(VectorStore):
     ) -> Iterable[Document]:
         where, params = self._where(selection)
         foreign = self._foreign()
-        columns = self._columns(embedding=include_embedding)
+        columns = partial(self._columns, embedding=include_embedding)
 
         def ask(count: int | None) -> list[Row]:
             limited = "" if count is None else " LIMIT ?"
             bound = params if count is None else [*params, count]
-            return self._rows("get", self._select(columns, where, limited), bound)
+            return self._rows("get", columns, where, bound, limited)
 
         def read(rows: Sequence[Row]) -> list[Document]:
             return list(self._documents(rows, foreign))
@@ -282,29 +297,32 @@ class TableStore(VectorStore):
         return read(ask(None)) if limit is None else filled(ask, read, limit, MOST_ROWS)
 
     def _scan(self, filter: Any, *, batch_size: int, include_embedding: bool) -> Iterator[Document]:
-        columns = self._columns(embedding=include_embedding)
+        columns = partial(self._columns, embedding=include_embedding)
         return self._scanned(columns, filter, batch_size)
 
     def _scan_textless(
         self, filter: Any, *, batch_size: int, include_embedding: bool
     ) -> Iterator[Document]:
-        columns = self._columns(text=False, embedding=include_embedding)
+        columns = partial(self._columns, text=False, embedding=include_embedding)
         return self._scanned(columns, filter, batch_size)
 
     def _scan_metadata(
         self, filter: Any, *, batch_size: int
     ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        for one in self._scanned(self._columns(text=False, embedding=False), filter, batch_size):
+        columns = partial(self._columns, text=False, embedding=False)
+        for one in self._scanned(columns, filter, batch_size):
             yield one.id, one.metadata
 
-    def _scanned(self, columns: str, filter: Any, batch_size: int) -> Iterator[Document]:
+    def _scanned(
+        self, columns: Callable[[], str], filter: Any, batch_size: int
+    ) -> Iterator[Document]:
         foreign = self._foreign()
         for page in self._pages(columns, filter, batch_size, "scan"):
             yield from self._documents(page, foreign)
 
     def _count(self, filter: Any) -> int:
         where, params = self._where(Selection(filter=filter))
-        rows = self._rows("count", self._select("count(*)", where), params)
+        rows = self._rows("count", lambda: "count(*)", where, params)
         return int(rows[0][0]) if rows else 0
 
     def _delete(self, selection: Selection) -> int:
@@ -373,6 +391,12 @@ class TableStore(VectorStore):
     def _title(self) -> str:
         return f"the table {self._names.quoted}"
 
+    def _gone(self) -> SchemaMismatchError:
+        """The error where there is no more table, which the store has looked at."""
+        return SchemaMismatchError(
+            f"{self._title} was there and is gone: somebody dropped it; open the store again"
+        )
+
     def _foreign(self) -> ForeignRecords:
         return ForeignRecords(self._title)
 
@@ -413,15 +437,29 @@ class TableStore(VectorStore):
         """What is read of a document, in this order."""
         column = self._names.column
         read = [column("text") if text else "''", column("metadata")]
-        extra = [column("extra")] if text and self.capabilities.keeps_extra else []
+        # With the table before it: SQLite takes a quoted name that no column has for a text.
+        extra = [f"{self._names.quoted}.{column('extra')}"]
+        if not text or not self.capabilities.keeps_extra:
+            extra = []
         return ", ".join([self._id, *read, column("embedding") if embedding else "NULL", *extra])
 
     def _select(self, columns: str, where: str, more: str = "") -> str:
         return f"SELECT {columns} FROM {self._names.quoted}{where}{more}"
 
-    def _rows(self, operation: str, statement: str, params: Sequence[Any]) -> list[Row]:
+    def _rows(
+        self,
+        operation: str,
+        columns: Callable[[], str],
+        where: str,
+        params: Sequence[Any],
+        more: str = "",
+    ) -> list[Row]:
+        """Rows of the table; the columns are asked for once it is known which ones it has."""
+
         def work(session: Any) -> list[Row]:
-            found: list[Row] = session.rows(statement, params) if self._is_there(session) else []
+            if not self._is_there(session):
+                return []
+            found: list[Row] = session.rows(self._select(columns(), where, more), params)
             return found
 
         return self._in_transaction(operation, work)

@@ -363,3 +363,14 @@ def test_two_processes_write_one_id_once(tmp_path: Path) -> None:
     with LanceDBStore("docs", path=tmp_path) as store:
         assert store.count() == 15
         assert store.count('"seen by a" == true AND "seen by b" == true') == 15
+
+
+def test_a_table_that_others_made_meanwhile_without_the_column_is_told(tmp_path: Path) -> None:
+    with LanceDBStore("docs", path=tmp_path, dimension=None) as store:
+        made(tmp_path, table_schema(2, "cosine", extra=False))
+        with pytest.raises(DocumentError, match="'b' has an extra, and the table 'docs'") as caught:
+            store.add([document("a"), document("b").replace(extra=[1])])
+        assert "add_columns(" in str(caught.value)
+        assert store.count() == 0
+        store.add([document("a")])
+        assert [one.extra for one in store.get()] == [None]

@@ -117,6 +117,12 @@ class Connections(Transactions):
         retryable = (bool(hint) and "lock" in text) or isinstance(error, self._conflict)
         return refused("DuckDB", operation, error, Secrets([]), retryable=retryable, hint=hint)
 
+    def names_what_is_not_there(self, error: BackendError) -> bool:
+        """Whether a statement was refused for a table, a column or a key that there is not."""
+        import duckdb
+
+        return isinstance(error.__cause__, duckdb.CatalogException | duckdb.BinderException)
+
     @property
     def native(self) -> DuckDBPyConnection:
         """The caller's connection, or that of which the cursors are."""

@@ -13,7 +13,7 @@ from vecstore.dialects.duckdb.connections import Connections, DuckDBSession
 from vecstore.dialects.duckdb.dialect import DuckDB
 from vecstore.dialects.sql import quoted
 from vecstore.embedding import BatchingStrategy, EmbedderInput, check_dimension
-from vecstore.errors import ConfigurationError, SchemaMismatchError
+from vecstore.errors import BackendError, ConfigurationError, SchemaMismatchError
 from vecstore.filter.convert import Compiled
 from vecstore.filter.tree import Expression
 from vecstore.store.backend import Place, Selection, id_parts
@@ -304,7 +304,19 @@ class DuckDBStore(TableStore):
     def _in_transaction(
         self, operation: str, work: Callable[[Any], Result], *, writing: bool = False
     ) -> Result:
-        return self._connections.run(operation, work, writing=writing)
+        try:
+            return self._connections.run(operation, work, writing=writing)
+        except BackendError as error:
+            if not self._there or not self._connections.names_what_is_not_there(error):
+                raise
+
+        def again(session: DuckDBSession) -> Result:
+            # Others have made the table anew since it was looked at, or taken it away.
+            if not self._read_table(session):
+                raise self._gone()
+            return work(session)
+
+        return self._connections.run(operation, again, writing=writing)
 
     def _compile_filter(self, filter: Expression) -> Compiled:
         return self._dialect.compile(filter, limits=None)
@@ -388,19 +400,18 @@ class DuckDBStore(TableStore):
         return session.rows(statement, [vector.tolist(), *params, count])
 
     def _pages(
-        self, columns: str, filter: Any, batch_size: int, operation: str
+        self, columns: Callable[[], str], filter: Any, batch_size: int, operation: str
     ) -> Iterator[list[Row]]:
         # The engine has no way to read on by id but to go through the table: many at a time.
         after = ""
         while True:
             where, params = self._where(Selection(filter=filter), ("{id} > ?", after))
-            statement = self._select(self._id, where, f" ORDER BY {self._id} LIMIT ?")
-            found = self._rows(operation, statement, [*params, _IDS_AT_ONCE])
+            order = f" ORDER BY {self._id}"
+            bound = [*params, _IDS_AT_ONCE]
+            found = self._rows(operation, lambda: self._id, where, bound, f"{order} LIMIT ?")
             for part in id_parts(tuple([row[0] for row in found]), batch_size):
                 where, params = self._where(Selection(ids=part, filter=filter))
-                yield self._rows(
-                    operation, self._select(columns, where, f" ORDER BY {self._id}"), params
-                )
+                yield self._rows(operation, columns, where, params, order)
             if len(found) < _IDS_AT_ONCE:
                 return
             after = found[-1][0]

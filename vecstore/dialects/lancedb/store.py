@@ -237,11 +237,12 @@ class LanceDBStore(CollectionStore):
         whole = len(rows) == len(batch)
         table = self._call.table
         # Somebody may have added the column meanwhile: what it holds of a document that is
-        # replaced would stay. A document that has an extra has been told that there is a column.
+        # replaced would stay. Or the table is one that was made since without it.
         self._note_extra(table.schema)
-        extra = self._records.extras or bool(batch.extras)
+        if not self._records.extras:
+            batch.check_extras(self._extra_remedy())
         columns = written(
-            table_schema(batch.vectors.shape[1], self._metric, extra=extra),
+            table_schema(batch.vectors.shape[1], self._metric, extra=self._records.extras),
             [batch.ids[row] for row in rows],
             [batch.texts[row] for row in rows],
             [batch.metadata[row] for row in rows],

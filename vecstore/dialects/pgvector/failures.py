@@ -19,6 +19,7 @@ MISSING_EXTENSION: Final = (
     "the database has no extension vector; let an administrator run CREATE EXTENSION vector, or "
     "open the store with create=True as a role that may"
 )
+_ANEW: Final = "; if the table was changed or made anew since this store was opened, open it again"
 _HINTS: Final[dict[str, str]] = {
     "26000": (
         "; a connection pooler in transaction mode loses prepared statements: open the store with "
@@ -28,6 +29,8 @@ _HINTS: Final[dict[str, str]] = {
         "; a connection pooler in transaction mode mixes up prepared statements: open the store "
         "with prepare_threshold=None"
     ),
+    "42703": _ANEW,
+    "42P01": _ANEW,
     # Of many indexes of a table the server names none, and no row.
     "54000": (
         "; an entry of an index holds some 2,700 bytes of a text: leave keys with longer ones out "

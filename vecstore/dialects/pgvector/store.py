@@ -480,6 +480,19 @@ class PgvectorStore(VectorStore):
             raise DocumentError(f"{self._title} takes no row without a vector: {self._remedy()}")
         return facts
 
+    def _with_extra(self, cursor: Cursor[Any], batch: Batch, facts: TableFacts) -> TableFacts:
+        """The table as it is now, where it had no column for extras when it was looked at."""
+        if facts.extra is None and self._facts is facts:
+            # Somebody may have added the column meanwhile: what it holds of a document that is
+            # replaced would stay.
+            found = read_table(cursor, self._spec)
+            if found is not None and found.extra is not None:
+                self._take(found)
+                facts = found
+        if facts.extra is None:
+            batch.check_extras(self._extra_remedy())
+        return facts
+
     def _remedy(self) -> str:
         return (
             f"the column {self._spec.embedding_column!r} is NOT NULL; run "
@@ -572,7 +585,7 @@ class PgvectorStore(VectorStore):
                 raise DocumentError(told, document_id=id)
 
         def work(cursor: Cursor[Any]) -> tuple[Iterable[str], TableFacts]:
-            facts = self._ready_for(cursor, batch)
+            facts = self._with_extra(cursor, batch, self._ready_for(cursor, batch))
             return self._writing.write(cursor, batch, Statements(self._spec, facts)), facts
 
         written, facts = self._connections.run("add", work)

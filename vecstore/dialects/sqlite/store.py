@@ -148,6 +148,7 @@ class SQLiteStore(TableStore):
         self._create = create and not read_only
         self._read_only = read_only
         self._there = False
+        self._seen = -1
         file = None if path is None else os.fspath(path)
         if file is not None and (not isinstance(file, str) or not file or "\0" in file):
             raise ConfigurationError(f"a database file has a path, not {file!r}")
@@ -197,8 +198,12 @@ class SQLiteStore(TableStore):
             self._make_table(session, self.dimension)
 
     def _is_there(self, session: SQLiteSession) -> bool:
-        if not self._there:
-            self._there = self._read_table(session)
+        ((version,),) = session.rows("PRAGMA schema_version")
+        if not self._there or version != self._seen:  # others may have made it anew
+            found = self._read_table(session)
+            if self._there and not found:
+                raise self._gone()
+            self._there, self._seen = found, version
         elif self.dimension is None:  # others may have written the first vector meanwhile
             self._settle(dimension=self._found_dimension(session))
         return self._there

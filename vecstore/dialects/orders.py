@@ -56,7 +56,7 @@ def text_integers(text: str, most: int) -> list[int]:
         >>> len(text_integers("seven b", 9)), len(text_integers("more than that", 1))
         (2, 1)
     """
-    encoded = text.encode()[: BYTES_OF_AN_INTEGER * most]
+    encoded = text.encode("utf-8", "surrogatepass")[: BYTES_OF_AN_INTEGER * most]
     found = []
     for start in range(0, len(encoded) + 1, BYTES_OF_AN_INTEGER):
         number = 0
@@ -112,7 +112,7 @@ def trie_tokens(path: Path, value: int | float | str, most_bytes: int) -> list[s
     if not isinstance(value, str):
         start, digits = _beginning("n", path), _number_digits(value)
         return [start + digits[:length] for length in range(1, len(digits) + 1)]
-    start, encoded = _beginning("s", path), value.encode()
+    start, encoded = _beginning("s", path), value.encode("utf-8", "surrogatepass")
     digits = encoded[:most_bytes].hex()
     tokens = [start + digits[:length] for length in range(1, len(digits) + 1)]
     return tokens if len(encoded) > most_bytes else [*tokens, start + digits + _END]
@@ -136,7 +136,11 @@ def trie_query(path: Path, op: Op, value: int | float | str) -> list[str]:
     """
     up = op in (Op.GT, Op.GTE)
     is_text = isinstance(value, str)
-    digits = value.encode().hex() if isinstance(value, str) else _number_digits(value)
+    digits = (
+        value.encode("utf-8", "surrogatepass").hex()
+        if isinstance(value, str)
+        else _number_digits(value)
+    )
     start = _beginning("s" if is_text else "n", path)
     found = [
         start + digits[:place] + digit

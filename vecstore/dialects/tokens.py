@@ -80,7 +80,9 @@ def document_tokens(metadata: Mapping[str, Any]) -> list[str]:
         if isinstance(value, Mapping):
             continue
         for item in value if isinstance(value, list) else [value]:
-            tokens[value_token(path, item)] = None
+            # In a list others may have put what equals no literal of a filter.
+            if isinstance(item, str | int | float):
+                tokens[value_token(path, item)] = None
     return list(tokens)
 
 

@@ -219,6 +219,31 @@ def _to_object(mapping: Mapping[Any, Any], depth: int, counted: _Counted) -> dic
     return result
 
 
+def metadata_text(metadata: Mapping[str, Any], *, allow_nan: bool = True) -> str:
+    r"""Metadata as compact JSON, which is read back with the same types and can be sent as UTF-8.
+
+    Args:
+        metadata: A document's, or what others wrote, in which a text may hold half of a character.
+        allow_nan: Whether NaN, which others may have written, is passed on.
+
+    Raises:
+        ValueError: For a number that is not finite, unless it is passed on.
+
+    Example:
+        >>> print(metadata_text({"city": "Köln"}), metadata_text({"half": "\udc80"}))
+        {"city":"Köln"} {"half":"\udc80"}
+    """
+    import json
+
+    text = json.dumps(metadata, ensure_ascii=False, allow_nan=allow_nan, separators=(",", ":"))
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:  # escaped, it is what it was
+            return json.dumps(metadata, allow_nan=allow_nan, separators=(",", ":"))
+    return text
+
+
 def clean_metadata(
     mapping: Mapping[Any, Any], bad: Literal["drop", "text"] = "drop"
 ) -> dict[str, Any]:

@@ -14,10 +14,10 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
 
 from vecstore.cancelling import check_stop
-from vecstore.document import Document, shown_id, stored_document, stored_extra
+from vecstore.document import Document, checked_metadata, shown_id, stored_document, stored_extra
 from vecstore.embedding import check_dimension
 from vecstore.errors import (
     ConfigurationError,
@@ -27,7 +27,7 @@ from vecstore.errors import (
     StoreClosedError,
 )
 from vecstore.filter.tree import Expression
-from vecstore.filter.values import Scalar
+from vecstore.filter.values import Scalar, metadata_text
 from vecstore.store.capabilities import Metric, OnConflict, StoreCapabilities
 from vecstore.store.ranking import rank, scored
 
@@ -599,6 +599,25 @@ def changed(
     for name in unset:
         result.pop(name, None)
     return result
+
+
+def refuse_unwritable(rows: Iterable[tuple[str, Mapping[str, Any]]], error: ValueError) -> NoReturn:
+    """The error for changed metadata, some of it from others, that is no JSON with its numbers.
+
+    Args:
+        rows: Ids with the metadata that was to be written.
+        error: What came of it.
+
+    Raises:
+        DocumentError: Naming the document, its key and the remedy.
+        ValueError: The same again, where all of it is JSON.
+    """
+    for id, metadata in rows:
+        try:
+            metadata_text(metadata, allow_nan=False)
+        except ValueError:
+            checked_metadata(metadata, id)
+    raise error
 
 
 def value_at(metadata: Mapping[str, Any], path: tuple[str, ...]) -> Any:

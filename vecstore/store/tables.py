@@ -17,8 +17,16 @@ from vecstore.document import Document, stored_document
 from vecstore.errors import ConfigurationError, DocumentError, SchemaMismatchError
 from vecstore.filter.convert import Compiled
 from vecstore.filter.tree import Expression
-from vecstore.filter.values import shown
-from vecstore.store.backend import Batch, Judge, Selection, changed, id_outside, id_parts
+from vecstore.filter.values import metadata_text, shown
+from vecstore.store.backend import (
+    Batch,
+    Judge,
+    Selection,
+    changed,
+    id_outside,
+    id_parts,
+    refuse_unwritable,
+)
 from vecstore.store.base import VectorStore
 from vecstore.store.drivers import misfit
 from vecstore.store.foreign import ForeignRecords, fault_of
@@ -527,8 +535,12 @@ class TableStore(VectorStore):
             rows = session.rows(statement, [*params, CHANGED_AT_ONCE])
             if rows:
                 held = _objects(rows)
-                new = [encoded(changed(metadata, set, unset)) for metadata in held.values()]
-                self._rewrite(session, list(held), new)
+                new = {id: changed(metadata, set, unset) for id, metadata in held.items()}
+                try:
+                    texts = [encoded(metadata) for metadata in new.values()]
+                except ValueError as error:
+                    refuse_unwritable(new.items(), error)
+                self._rewrite(session, list(held), texts)
                 count, after = count + len(held), rows[-1][0]
             if len(rows) < CHANGED_AT_ONCE:
                 return count
@@ -575,7 +587,7 @@ def _objects(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
 
 def encoded(metadata: Mapping[str, Any]) -> str:
     """Metadata as JSON text, which is read back with the same types."""
-    return json.dumps(metadata, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return metadata_text(metadata, allow_nan=False)
 
 
 def decoded(text: Any) -> Any:

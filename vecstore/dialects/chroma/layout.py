@@ -41,7 +41,7 @@ from vecstore.dialects.tokens import (
 )
 from vecstore.errors import DocumentError
 from vecstore.filter.text import key_text
-from vecstore.filter.values import Kind
+from vecstore.filter.values import Kind, metadata_text
 
 Target = Literal["local", "cloud"]
 
@@ -120,7 +120,7 @@ class ExactLayout:
         """What stands in the engine for the metadata of a document."""
         fields: dict[str, Any] = {
             TOKENS: self.tokens(metadata),
-            METADATA: json.dumps(metadata, ensure_ascii=False, separators=(",", ":")),
+            METADATA: metadata_text(metadata),
         }
         for path, value in present_values(metadata) if self.target == "local" else ():
             kind = _KINDS.get(type(value))

@@ -48,7 +48,7 @@ def ordered_text(text: str) -> str:
         >>> ordered_text("a"), ordered_text("a") < ordered_text("aa") < ordered_text("é")
         ('61', True)
     """
-    return text.encode("utf-8").hex()
+    return text.encode("utf-8", "surrogatepass").hex()
 
 
 def ordered_values(metadata: Mapping[str, Any]) -> dict[str, float | str]:

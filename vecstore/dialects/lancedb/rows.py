@@ -21,6 +21,7 @@ from vecstore.dialects.lancedb.layout import (
 )
 from vecstore.dialects.tokens import document_tokens
 from vecstore.document import Document, stored_document
+from vecstore.filter.values import metadata_text
 from vecstore.store.backend import Selection, id_parts
 from vecstore.store.foreign import ForeignRecords, fault_of
 
@@ -238,7 +239,7 @@ def _matrix_of(column: pa.ChunkedArray) -> Any:
 
 
 def _encoded(metadata: Mapping[str, Any]) -> str:
-    return json.dumps(metadata, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return metadata_text(metadata, allow_nan=False)
 
 
 def _read_metadata(text: Any) -> Any:

@@ -30,7 +30,15 @@ from vecstore.embedding import BatchingStrategy, EmbedderInput
 from vecstore.errors import BackendError, ConfigurationError
 from vecstore.filter.convert import Compiled
 from vecstore.filter.tree import Expression
-from vecstore.store.backend import Batch, Judge, Place, Selection, changed, id_outside
+from vecstore.store.backend import (
+    Batch,
+    Judge,
+    Place,
+    Selection,
+    changed,
+    id_outside,
+    refuse_unwritable,
+)
 from vecstore.store.capabilities import Metric, StoreCapabilities
 from vecstore.store.collection import CollectionStore
 from vecstore.store.foreign import ForeignRecords
@@ -397,7 +405,11 @@ class LanceDBStore(CollectionStore):
         rows = list(self._records.holding(found, ForeignRecords(self._title)))
         if not rows:
             return 0
-        columns = changed_columns([changed(row[METADATA], set, unset) for row in rows])
+        new = {row[ID]: changed(row[METADATA], set, unset) for row in rows}
+        try:
+            columns = changed_columns(list(new.values()))
+        except ValueError as error:
+            refuse_unwritable(new.items(), error)
         columns = {ID: pa.array([row[ID] for row in rows], pa.string()), **columns}
         schema = table_schema(1, self._metric, extra=False)
         fields = pa.schema([schema.field(name) for name in columns])

@@ -24,6 +24,7 @@ from vecstore.dialects.pinecone.retries import Deadline
 from vecstore.dialects.tokens import Path
 from vecstore.document import Document, shown_id, stored_document
 from vecstore.errors import BackendError, DocumentError
+from vecstore.filter.values import metadata_text
 from vecstore.store.drivers import in_parts
 from vecstore.store.foreign import ForeignRecords, fault_of
 
@@ -137,7 +138,7 @@ def record_vector(vector: Vector) -> list[float]:
 
 
 def _json(metadata: Mapping[str, Any]) -> str:
-    return json.dumps(metadata, ensure_ascii=False, separators=(",", ":"))
+    return metadata_text(metadata)
 
 
 def _size(metadata: Mapping[str, Any]) -> int:

@@ -8,7 +8,6 @@ index, so it is written for numbers alone. Texts of declared keys are ordered by
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,6 +23,7 @@ from vecstore.dialects.tokens import (
     presence_token,
     present_values,
 )
+from vecstore.filter.values import metadata_text
 
 TEXT: Final = "text"
 METADATA: Final = "metadata"
@@ -76,7 +76,7 @@ class Layout:
                 elif type(value) in (int, float) and path in self.numbers:
                     fields[number_field(path)] = repr(nearest_double(value))
         return {
-            METADATA: json.dumps(metadata, ensure_ascii=False, separators=(",", ":")),
+            METADATA: metadata_text(metadata),
             TOKENS: ",".join(map(hashed_token, tokens)),
             **fields,
         }

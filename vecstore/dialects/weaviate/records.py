@@ -25,6 +25,7 @@ from vecstore.dialects.weaviate.plain import Held, PlainObjects
 from vecstore.dialects.weaviate.where import Condition
 from vecstore.document import Document, shown_id, stored_document
 from vecstore.filter.convert import Compiled
+from vecstore.filter.values import metadata_text
 from vecstore.store.foreign import ForeignRecords, fault_of
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def object_properties(
 
 def as_json(metadata: Mapping[str, Any]) -> str:
     """Metadata as the text that is stored."""
-    return json.dumps(metadata, ensure_ascii=False, separators=(",", ":"))
+    return metadata_text(metadata)
 
 
 @dataclass(frozen=True, slots=True)

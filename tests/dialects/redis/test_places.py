@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -26,10 +27,12 @@ from vecstore import (
     DimensionMismatchError,
     Document,
     DocumentError,
+    DuplicateDocumentError,
     F,
     RedisStore,
     Schema,
     SchemaMismatchError,
+    ScopeError,
     UnsupportedFilterError,
     open_store,
 )
@@ -190,9 +193,73 @@ def test_the_layout_is_noted_and_holds_for_whoever_opens_it(client: Any) -> None
     client.set("vecstore-layout:docs", json.dumps({**note, "version": 9}))
     with pytest.raises(SchemaMismatchError, match="version 9 and not 1"):
         RedisStore("docs", client=client)
-    client.set("vecstore-layout:docs", "{")
-    with pytest.raises(SchemaMismatchError, match="cannot be read"):
-        RedisStore("docs", client=client)
+
+
+def test_a_damaged_note_is_told_with_the_line_that_puts_it_right(client: Any) -> None:
+    with RedisStore("docs", client=client, dimension=2, create=True, numbers=["n"]) as store:
+        store.add([document("a", n=1)])
+    key = "vecstore-layout:docs"
+    note = json.loads(client.get(key))
+    damaged: list[Any] = [
+        *({**note, "dimension": bad} for bad in ("x", "2", -2, 0, True, None, 2.0, [2])),
+        *({**note, "numbers": bad} for bad in ("n", ["n"], [[1]], [[]], {"n": 1}, None, 1)),
+        *({**note, "texts": bad} for bad in ("n", [["n", None]])),
+        {name: note[name] for name in note if name != "dimension"},
+        {**note, "dimension": 3},  # the index has another, and would find no vector
+        None,
+        [],
+        "note",
+        1,
+    ]
+    texts = ["{", "", "[" * 100_000, "\xff", *map(json.dumps, damaged)]
+    for text in texts:
+        client.set(key, text)
+        with pytest.raises(SchemaMismatchError, match="'vecstore-layout:docs' says") as caught:
+            RedisStore("docs", client=client, numbers=["n"])
+    client.delete(key)
+    client.rpush(key, "1")
+    with pytest.raises(SchemaMismatchError, match="'vecstore-layout:docs' says") as caught:
+        RedisStore("docs", client=client, dimension=2, numbers=["n"])
+    [right] = re.findall(f"SET {key} '(.*?)'", str(caught.value))
+    client.set(key, right)
+    with RedisStore("docs", client=client) as store:
+        assert [one.id for one in store.get(filter="n > 0")] == ["a"]
+        assert [one.id for one in store.search(vector=[1, 1])] == ["a"]
+
+
+@pytest.mark.parametrize("others", [{"theirs": "1"}, {"metadata": ""}, {"metadata": "[]"}])
+def test_a_hash_of_others_has_its_id(client: Any, others: dict[str, str]) -> None:
+    """As a row in a table of SQL has that is no document."""
+    client.hset("vecstore:docs:b", mapping=others)
+    held = client.hgetall("vecstore:docs:b")
+    with RedisStore("docs", client=client, dimension=2, create=True) as store:
+        with pytest.raises(DuplicateDocumentError) as caught:
+            store.add([document("a"), document("b")], on_conflict="error")
+        assert (caught.value.ids, store.count()) == (["b"], 0)
+        assert store.add([document("a"), document("b")], on_conflict="skip").skipped == ("b",)
+        with pytest.raises(ScopeError):
+            store.scoped(F.n == 1).add([document("b", n=1)])
+        assert client.hgetall("vecstore:docs:b") == held
+        assert store.add([document("b", n=2)]) == ["b"]
+        assert store.get(["b"])[0].metadata == {"n": 2}
+        assert b"theirs" not in client.hgetall("vecstore:docs:b")
+
+
+def test_a_hash_that_others_write_meanwhile_is_not_replaced(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with RedisStore("docs", client=client, dimension=2, create=True) as store:
+        store.add([document("a")])
+        write = Records.write
+
+        def later(*arguments: Any, **options: Any) -> bool:
+            client.hset("vecstore:docs:b", mapping={"theirs": "1"})
+            return write(*arguments, **options)
+
+        monkeypatch.setattr(Records, "write", later)
+        assert store.add([document("b"), document("c")], on_conflict="skip").skipped == ("b",)
+        assert [one.id for one in store.scan()] == ["a", "c"]
+        assert client.hgetall("vecstore:docs:b") == {b"theirs": b"1"}
 
 
 def test_indexes_of_others_are_refused(client: Any) -> None:

@@ -44,6 +44,7 @@ for i = 2, #KEYS do
   local kind = redis.call('TYPE', KEYS[i]).ok
   if kind ~= 'none' and kind ~= 'hash' then return -i end
   local expected = ARGV[i]
+  if expected == '' and kind ~= 'none' then return 0 end
   if expected ~= '*' and (redis.call('HGET', KEYS[i], 'metadata') or '') ~= expected then
     return 0
   end
@@ -239,6 +240,18 @@ class Records:
             else:
                 foreign.leave_out(one.id, fault or "its metadata is null")
 
+    def taken(self, operation: str, ids: Sequence[str]) -> set[str]:
+        """Those of the ids whose keys hold a hash, be it a document or something of others."""
+
+        def ask(client: Any) -> list[Any]:
+            with client.pipeline(transaction=False) as pipeline:
+                for id in ids:
+                    pipeline.hlen(self._key(id))
+                return _answers(pipeline)
+
+        found = self.call.run(operation, ask) if ids else []
+        return {id for id, size in zip(ids, found, strict=True) if type(size) is int and size}
+
     # --- writing -----------------------------------------------------------------------------
 
     def write(
@@ -256,7 +269,7 @@ class Records:
             operation: What the caller of the store asked for.
             ids: Of each.
             fields: What it is to hold.
-            expected: The metadata that each holds, empty where there is none; None for any.
+            expected: The metadata that each holds, empty where there is no key; None for any.
             replace: Whether the whole hash is replaced, or its metadata alone.
 
         Returns:
@@ -330,11 +343,7 @@ class Records:
             with client.pipeline(transaction=False) as pipeline:
                 for id in ids:
                     pipeline.hmget(self._key(id), names)
-                found: list[Any] = pipeline.execute(raise_on_error=False)
-            for one in found:
-                if isinstance(one, Exception) and "WRONGTYPE" not in str(one):
-                    raise one
-            return found
+                return _answers(pipeline)
 
         return self.call.run(operation, read)
 
@@ -353,6 +362,15 @@ class Records:
                 operation=operation,
                 retryable=True,
             )
+
+
+def _answers(pipeline: Any) -> list[Any]:
+    """What a pipeline answers; an error for each key that holds no hash."""
+    found: list[Any] = pipeline.execute(raise_on_error=False)
+    for one in found:
+        if isinstance(one, Exception) and "WRONGTYPE" not in str(one):
+            raise one
+    return found
 
 
 def _read_json(held: bytes) -> Any:

@@ -17,7 +17,7 @@ from vecstore.dialects.redis.layout import EXTRA, TEXT, TOKENS, VECTOR, Layout, 
 from vecstore.dialects.redis.records import MOST_FOUND, Condition, Record, Records
 from vecstore.document import Document
 from vecstore.embedding import BatchingStrategy, EmbedderInput
-from vecstore.errors import BackendError, ConfigurationError
+from vecstore.errors import BackendError, ConfigurationError, SchemaMismatchError
 from vecstore.filter.tree import Expression
 from vecstore.store.backend import Batch, Judge, Selection, changed, id_outside
 from vecstore.store.capabilities import Metric, StoreCapabilities
@@ -179,6 +179,8 @@ class RedisStore(CollectionStore):
     def _look(self, operation: str) -> bool:
         name, title = self._collection, f"the index {self._collection!r}"
         indexes = {bytes(one) for one in self._call(operation, "FT._LIST")}
+        if self._call(operation, "TYPE", self._records.note) not in (b"string", b"none"):
+            raise self._damaged()
         note = self._call(operation, "GET", self._records.note)
         if note is None:
             if name.encode() in indexes:
@@ -187,11 +189,11 @@ class RedisStore(CollectionStore):
         try:
             held = json.loads(note)
             version, metric, dimension = held["version"], held["metric"], held["dimension"]
-            numbers, texts = (
-                frozenset(tuple(path) for path in held[kind]) for kind in ("numbers", "texts")
-            )
+            numbers, texts = (_paths(held[kind]) for kind in ("numbers", "texts"))
+            if version == _VERSION and (type(dimension) is not int or dimension < 1):
+                raise ValueError
         except (KeyError, TypeError, ValueError, RecursionError):
-            raise misfit(title, ["what it says of its layout cannot be read"]) from None
+            raise self._damaged() from None
         faults = []
         if version != _VERSION:
             faults.append(f"its layout has version {version} and not {_VERSION}")
@@ -205,20 +207,36 @@ class RedisStore(CollectionStore):
         self._lay_out(Layout(numbers, texts))
         if name.encode() not in indexes:
             self._make_index(operation)
-        self._wait(operation)
+        vector = next((one for one in self._wait(operation) if one[b"attribute"] == b"vector"), {})
+        if vector.get(b"dim", dimension) != dimension:
+            raise self._damaged(vector[b"dim"])
         return True
 
-    def _make_collection(self, dimension: int) -> None:
+    def _damaged(self, dimension: int | None = None) -> SchemaMismatchError:
+        """The error where somebody has put something else into the key of the note."""
+        key, dimension = self._records.note, dimension or self._dimension
+        return misfit(
+            f"the index {self._collection!r}",
+            [f"what the key {key!r} says of its layout cannot be read, or is wrong"],
+            f"; put it right, as in SET {key} '{self._note(dimension or 384)}', with the dimension "
+            "of its vectors, and with the keys in numbers and texts that it was made with",
+        )
+
+    def _note(self, dimension: int) -> str:
         layout = self._records.layout
-        note = {
-            "version": _VERSION,
-            "metric": self._metric,
-            "dimension": dimension,
-            "numbers": sorted(layout.numbers),
-            "texts": sorted(layout.texts),
-        }
+        return json.dumps(
+            {
+                "version": _VERSION,
+                "metric": self._metric,
+                "dimension": dimension,
+                "numbers": sorted(layout.numbers),
+                "texts": sorted(layout.texts),
+            }
+        )
+
+    def _make_collection(self, dimension: int) -> None:
         # Who is first decides; the index is made by whoever finds the note without it.
-        self._call("add", "SET", self._records.note, json.dumps(note), "NX")
+        self._call("add", "SET", self._records.note, self._note(dimension), "NX")
 
     def _make_index(self, operation: str) -> None:
         schema: list[Any] = [TOKENS, "TAG", "SEPARATOR", ",", "CASESENSITIVE"]
@@ -233,10 +251,10 @@ class RedisStore(CollectionStore):
             if "already exists" not in str(error):
                 raise
 
-    def _wait(self, operation: str) -> None:
-        """Wait until the index holds what was there before it."""
+    def _wait(self, operation: str) -> list[dict[bytes, Any]]:
+        """Wait until the index holds what was there before it; the fields that it knows."""
         ends = time.monotonic() + self._timeout
-        while self._call(operation, "FT.INFO", self._collection)[b"indexing"]:
+        while (told := self._call(operation, "FT.INFO", self._collection))[b"indexing"]:
             if time.monotonic() > ends:
                 raise BackendError(
                     f"the index {self._collection!r} is still being filled; open the store later",
@@ -244,6 +262,8 @@ class RedisStore(CollectionStore):
                     retryable=True,
                 )
             time.sleep(0.05)
+        fields: list[dict[bytes, Any]] = told[b"attributes"]
+        return fields
 
     # --- the hooks ---------------------------------------------------------------------------
 
@@ -281,11 +301,13 @@ class RedisStore(CollectionStore):
         if batch.on_conflict == "replace" and batch.within is None:
             return range(len(batch)), None
         held = {one.id: one for one in self._records.read("add", batch.ids, texts=False)}
+        # A hash of others has the id as well, though it is no document and in no scope.
+        others = self._records.taken("add", [id for id in batch.ids if id not in held])
         if batch.within is not None:
             outside = [id for id, one in held.items() if not batch.within.matches(one.metadata)]
-            if outside:
-                raise id_outside(outside)
-        rows = batch.free_rows(held)
+            if outside or others:
+                raise id_outside([*outside, *sorted(others)])
+        rows = batch.free_rows(held.keys() | others)
         ids = [batch.ids[row] for row in rows]
         return rows, [held[id].held if id in held else b"" for id in ids]
 
@@ -403,6 +425,20 @@ class RedisStore(CollectionStore):
         if not self._exists("clear"):
             return 0
         return self._records.remove("clear", self._records.ids("clear", None))
+
+
+def _paths(listed: Any) -> frozenset[Path]:
+    """The keys in a note.
+
+    Raises:
+        ValueError: Where it is no list of lists of texts.
+    """
+    if not isinstance(listed, list) or not all(
+        isinstance(path, list) and path and all(isinstance(name, str) for name in path)
+        for path in listed
+    ):
+        raise ValueError(listed)
+    return frozenset([tuple(path) for path in listed])
 
 
 def _extra_of(batch: Batch, row: int) -> dict[str, str]:

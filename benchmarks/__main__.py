@@ -37,6 +37,7 @@ CLOSER_LOOKS = {
     "milvus": "milvus_lists",
     "observation": "observation_overhead",
     "pgvector_lists": "pgvector_lists",
+    "long_lists": "long_lists",
     "hostile_filters": "hostile_filters",
     "profile": "profiles",
     "adapters": "adapters",

@@ -55,6 +55,12 @@ def test_a_snapshot_never_changes() -> None:
             model.clear()
     for snapshot, expected in chance.sample(kept, 100):
         assert seen(snapshot) == expected
+        asked = [str(n) for n in chance.choices(range(140), k=200)]
+        rows = [snapshot.row_of(id) for id in asked]
+        assert snapshot.rows_of(asked) == [row for row in rows if row is not None]
+        assert [snapshot.ids[row] for row in snapshot.rows_of(asked)] == [
+            id for id in asked if id in expected
+        ]
     assert seen(table.snapshot) == model
 
 

@@ -18,9 +18,10 @@ happen are left behind by the next writer, which copies what lives into new colu
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import nsmallest
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,8 @@ Rows = NDArray[np.intp]
 
 _ALIVE = np.iinfo(np.int64).max
 _FIRST_CAPACITY = 64
+_MANY_IDS = 64
+"""From so many on, looking all of them up at once takes less time than one after the other."""
 _DEAD_ALLOWED = 1_024
 
 # Lengths whose squares and products float32 holds with room to spare.
@@ -155,9 +158,17 @@ class Snapshot:
             row = self.older.get(row, -1)
         return row if row >= 0 and self.died[row] > self.version else None
 
-    def rows_of(self, ids: Iterable[str]) -> list[int]:
+    def rows_of(self, ids: Sequence[str]) -> list[int]:
         """The rows of those ids that are stored, in the order given."""
-        return [row for id in ids if (row := self.row_of(id)) is not None]
+        if len(ids) < _MANY_IDS:
+            return [row for id in ids if (row := self.row_of(id)) is not None]
+        found = np.fromiter(map(self.index.get, ids, repeat(-1)), np.intp, len(ids))
+        for place in np.flatnonzero(found >= self.size).tolist():  # of a later state than this one
+            row = self.row_of(ids[place])
+            found[place] = -1 if row is None else row
+        found = found[found >= 0]
+        rows: list[int] = found[self.died[found] > self.version].tolist()
+        return rows
 
     def known(self, ids: Sequence[str]) -> list[str]:
         """Those ids that are stored, in the order given."""

@@ -8,8 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Self, cast
 
-from vecstore.adapters.arguments import diversity_of
-from vecstore.adapters.langchain_documents import documents_of, read_filter, scored_of, stored_of
+from vecstore.adapters.langchain_documents import (
+    asked,
+    documents_of,
+    read_filter,
+    scored_of,
+    stored_of,
+    varied_search,
+)
 from vecstore.errors import BackendNotInstalledError, ConfigurationError
 from vecstore.filter.tree import Expression
 from vecstore.installing import install_line
@@ -164,37 +170,37 @@ class VecstoreVectorStore(VectorStore):
             **search: Further arguments of ``store.search``, such as ``ids`` or ``threshold``; they
                 do as well where retrievers take ``search_kwargs``.
         """
-        return documents_of(self.store.search(query, **_asked(k, filter, search)))
+        return documents_of(self.store.search(query, **asked(k, filter, search)))
 
     async def asimilarity_search(
         self, query: str, k: int = 4, *, filter: Any = None, **search: Any
     ) -> list[Document]:
         """See :meth:`similarity_search`."""
-        return documents_of(await self.store.aio.search(query, **_asked(k, filter, search)))
+        return documents_of(await self.store.aio.search(query, **asked(k, filter, search)))
 
     def similarity_search_with_score(
         self, query: str, k: int = 4, *, filter: Any = None, **search: Any
     ) -> list[tuple[Document, float]]:
         """The documents most similar to a text, each with its score: higher is better."""
-        return scored_of(self.store.search(query, **_asked(k, filter, search)))
+        return scored_of(self.store.search(query, **asked(k, filter, search)))
 
     async def asimilarity_search_with_score(
         self, query: str, k: int = 4, *, filter: Any = None, **search: Any
     ) -> list[tuple[Document, float]]:
         """See :meth:`similarity_search_with_score`."""
-        return scored_of(await self.store.aio.search(query, **_asked(k, filter, search)))
+        return scored_of(await self.store.aio.search(query, **asked(k, filter, search)))
 
     def similarity_search_by_vector(
         self, embedding: Sequence[float], k: int = 4, *, filter: Any = None, **search: Any
     ) -> list[Document]:
         """The documents most similar to a vector, best first."""
-        return documents_of(self.store.search(vector=embedding, **_asked(k, filter, search)))
+        return documents_of(self.store.search(vector=embedding, **asked(k, filter, search)))
 
     async def asimilarity_search_by_vector(
         self, embedding: Sequence[float], k: int = 4, *, filter: Any = None, **search: Any
     ) -> list[Document]:
         """See :meth:`similarity_search_by_vector`."""
-        found = await self.store.aio.search(vector=embedding, **_asked(k, filter, search))
+        found = await self.store.aio.search(vector=embedding, **asked(k, filter, search))
         return documents_of(found)
 
     def _select_relevance_score_fn(self) -> Any:
@@ -218,7 +224,9 @@ class VecstoreVectorStore(VectorStore):
             lambda_mult: From 0 for the greatest variety to 1 for similarity alone.
             **search: ``filter``, and the further arguments of :meth:`similarity_search`.
         """
-        return documents_of(self.store.search(query, **_varied(k, fetch_k, lambda_mult, search)))
+        return documents_of(
+            self.store.search(query, **varied_search(k, fetch_k, lambda_mult, search))
+        )
 
     async def amax_marginal_relevance_search(
         self,
@@ -229,7 +237,7 @@ class VecstoreVectorStore(VectorStore):
         **search: Any,
     ) -> list[Document]:
         """See :meth:`max_marginal_relevance_search`."""
-        varied = _varied(k, fetch_k, lambda_mult, search)
+        varied = varied_search(k, fetch_k, lambda_mult, search)
         return documents_of(await self.store.aio.search(query, **varied))
 
     def max_marginal_relevance_search_by_vector(
@@ -241,7 +249,7 @@ class VecstoreVectorStore(VectorStore):
         **search: Any,
     ) -> list[Document]:
         """See :meth:`max_marginal_relevance_search`."""
-        varied = _varied(k, fetch_k, lambda_mult, search)
+        varied = varied_search(k, fetch_k, lambda_mult, search)
         return documents_of(self.store.search(vector=embedding, **varied))
 
     async def amax_marginal_relevance_search_by_vector(
@@ -253,7 +261,7 @@ class VecstoreVectorStore(VectorStore):
         **search: Any,
     ) -> list[Document]:
         """See :meth:`max_marginal_relevance_search`."""
-        varied = _varied(k, fetch_k, lambda_mult, search)
+        varied = varied_search(k, fetch_k, lambda_mult, search)
         return documents_of(await self.store.aio.search(vector=embedding, **varied))
 
 
@@ -287,15 +295,3 @@ class VecstoreTranslator(Visitor):
         if structured_query.filter is None:
             return structured_query.query, {}
         return structured_query.query, {"filter": from_langchain(structured_query)}
-
-
-def _asked(k: int, filter: Any, search: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a search by the store."""
-    return {"top_k": k, "filter": read_filter(filter), **search}
-
-
-def _varied(k: int, fetch_k: int, lambda_mult: float, search: dict[str, Any]) -> dict[str, Any]:
-    """Those of a diverse one; LangChain's own returns no more than it has fetched."""
-    diversity = diversity_of("lambda_mult", lambda_mult)
-    varied = {"fetch_k": fetch_k, "diversity": diversity, **search}
-    return _asked(min(k, fetch_k), varied.pop("filter", None), varied)

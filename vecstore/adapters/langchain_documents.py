@@ -1,11 +1,11 @@
-"""Documents and filters between LangChain and the stores of this library."""
+"""Documents, filters and arguments between LangChain and the stores of this library."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
-from vecstore.adapters.arguments import FilterCache
+from vecstore.adapters.arguments import FilterCache, diversity_of
 from vecstore.document import Document as Stored
 from vecstore.errors import BackendNotInstalledError
 from vecstore.filter.tree import Expression, FilterInput, Group
@@ -54,3 +54,17 @@ def scored_of(found: Iterable[Stored]) -> list[tuple[Document, float]]:
     """The same, each with its score."""
     found = list(found)
     return list(zip(documents_of(found), [float(one.score or 0.0) for one in found], strict=True))
+
+
+def asked(k: int, filter: Any, search: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a search by the store."""
+    return {"top_k": k, "filter": read_filter(filter), **search}
+
+
+def varied_search(
+    k: int, fetch_k: int, lambda_mult: float, search: dict[str, Any]
+) -> dict[str, Any]:
+    """Those of a diverse one; LangChain's own returns no more than it has fetched."""
+    diversity = diversity_of("lambda_mult", lambda_mult)
+    varied = {"fetch_k": fetch_k, "diversity": diversity, **search}
+    return asked(min(k, fetch_k), varied.pop("filter", None), varied)

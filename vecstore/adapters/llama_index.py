@@ -5,12 +5,13 @@ Needs llama-index-core, the extra `llama-index`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 from vecstore.adapters.arguments import diversity_of
-from vecstore.document import Document, shown_id
-from vecstore.errors import BackendNotInstalledError, ConfigurationError, DocumentError
+from vecstore.adapters.llama_index_nodes import nodes_of, stored_of
+from vecstore.document import Document
+from vecstore.errors import BackendNotInstalledError, ConfigurationError
 from vecstore.filter.builder import F
 from vecstore.filter.tree import Expression, FilterInput, Group
 from vecstore.installing import install_line
@@ -20,21 +21,17 @@ from vecstore.store.base import VectorStore as Store
 
 try:
     from llama_index.core.bridge.pydantic import Field
-    from llama_index.core.schema import BaseNode, MetadataMode, TextNode
+    from llama_index.core.schema import BaseNode
     from llama_index.core.vector_stores.types import (
         BasePydanticVectorStore,
         VectorStoreQuery,
         VectorStoreQueryMode,
         VectorStoreQueryResult,
     )
-    from llama_index.core.vector_stores.utils import metadata_dict_to_node, node_to_metadata_dict
 except ImportError:
     raise BackendNotInstalledError(
         f"the adapter needs llama-index-core: {install_line('llama-index')}"
     ) from None
-
-_THEIRS = frozenset(("_node_content", "_node_type", "document_id", "doc_id", "ref_doc_id"))
-"""What LlamaIndex writes beside the metadata of a node."""
 
 _OF_QUERY = {
     "vector": "VectorStoreQuery(query_embedding=...)",
@@ -109,11 +106,11 @@ class VecstoreVectorStore(BasePydanticVectorStore):
         Raises:
             DocumentError: For a node without an embedding, and for what the store cannot keep.
         """
-        return list(self.store.add(_stored(nodes), **options))
+        return list(self.store.add(stored_of(nodes), **options))
 
     async def async_add(self, nodes: Sequence[BaseNode], **options: Any) -> list[str]:
         """See :meth:`add`."""
-        return list(await self.store.aio.add(_stored(nodes), **options))
+        return list(await self.store.aio.add(stored_of(nodes), **options))
 
     def delete(self, ref_doc_id: str, **options: Any) -> None:
         """Delete the nodes of a document.
@@ -160,14 +157,14 @@ class VecstoreVectorStore(BasePydanticVectorStore):
                 neither, all nodes.
         """
         filter = self._filter(filters)
-        return _nodes(self.store.get(node_ids, filter=filter, include_embedding=True))
+        return nodes_of(self.store.get(node_ids, filter=filter, include_embedding=True))
 
     async def aget_nodes(
         self, node_ids: Sequence[str] | None = None, filters: Any = None
     ) -> list[BaseNode]:
         """See :meth:`get_nodes`."""
         filter = self._filter(filters)
-        return _nodes(await self.store.aio.get(node_ids, filter=filter, include_embedding=True))
+        return nodes_of(await self.store.aio.get(node_ids, filter=filter, include_embedding=True))
 
     def clear(self) -> None:
         """Delete every node that the store reaches."""
@@ -266,43 +263,7 @@ class _Asked:
     def result(self, found: Sequence[Document]) -> VectorStoreQueryResult:
         """The answer, of the documents that were found."""
         return VectorStoreQueryResult(
-            nodes=_nodes(found, embeddings=self.shown),
+            nodes=nodes_of(found, embeddings=self.shown),
             similarities=[float(one.score or 0.0) for one in found],
             ids=[one.id for one in found],
         )
-
-
-def _stored(nodes: Iterable[BaseNode]) -> list[Document]:
-    made = []
-    for node in nodes:
-        if node.embedding is None:
-            raise DocumentError(
-                f"node {shown_id(node.node_id)} has no embedding; VectorStoreIndex embeds nodes "
-                "before it adds them, and an IngestionPipeline with an embedding model among its "
-                "transformations",
-                document_id=node.node_id,
-            )
-        text = node.get_content(metadata_mode=MetadataMode.NONE)
-        metadata = node_to_metadata_dict(node, remove_text=True)
-        made.append(Document(text, metadata, node.node_id, node.embedding))
-    return made
-
-
-def _nodes(found: Iterable[Document], *, embeddings: bool = True) -> list[BaseNode]:
-    return [_node(one, embeddings) for one in found]
-
-
-def _node(one: Document, embeddings: bool) -> BaseNode:
-    metadata = one.metadata
-    node: BaseNode
-    if "_node_content" in metadata:
-        node = metadata_dict_to_node(metadata, one.text)
-        # What was changed since by update_metadata stands beside it.
-        ours = {name: value for name, value in metadata.items() if name not in _THEIRS}
-        kept = {name: value for name, value in node.metadata.items() if name in _THEIRS}
-        node.metadata = {**kept, **ours}
-    else:  # no node, but a document of another writer
-        node = TextNode(id_=one.id, text=one.text, metadata=metadata)
-    if embeddings and one.embedding is not None:
-        node.embedding = one.embedding.tolist()
-    return node

@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any, ClassVar
 from uuid import uuid4
 
+import numpy as np
 import pytest
 
 from tests.dialects.weaviate.damage import SCHEMA, damaged_properties
@@ -450,3 +451,22 @@ def test_a_refused_object_is_told_by_its_document(
             store.add([Document(text, id="z", embedding=[1, 0, 0])])
         assert told.value.stored_ids == []
         assert text not in caplog.text
+
+
+def test_of_one_request_the_refused_objects_are_told_and_the_others_kept(
+    name: str, at: dict[str, Any]
+) -> None:
+    with WeaviateStore(name, create=True, dimension=2, **at) as store:
+        store.add([Document("old", {"n": 0}, id="d4", embedding=[1, 0])])
+        lengths = [3 if number in (1, 4) else 2 for number in range(8)]
+        rows = [
+            store._row(f"d{n}", f"text {n}", {"n": n}, None, np.ones(length, np.float32), None)
+            for n, length in enumerate(lengths)
+        ]
+        with pytest.raises(BackendError, match=r"refused 2 of 8 .* 'd1' and 'd4': ") as told:
+            store._writer.insert("add", rows)
+        assert told.value.stored_ids == ["d0", "d2", "d3", "d5", "d6", "d7"]
+        assert not told.value.retryable
+        kept = {one.id: one.text for one in store.scan()}
+        assert kept.pop("d4") == "old"
+        assert kept == {id: f"text {id[1:]}" for id in told.value.stored_ids}

@@ -398,6 +398,53 @@ def test_a_server_ends_with_a_user_that_was_killed(tmp_path: Path) -> None:
         assert store.count() == 1
 
 
+def killed(store: RedisStore, keeper: bool) -> None:
+    """Kill the server of a store, or the program that keeps it."""
+    server = store.native.info("server")["process_id"]
+    status = Path(f"/proc/{server}/status").read_text("utf-8")
+    parent = int(re.findall(r"^PPid:\s+(\d+)", status, re.MULTILINE)[0])
+    os.kill(parent if keeper else server, signal.SIGKILL)
+    with suppress(OSError):  # once it is gone
+        while Path(f"/proc/{server}/cmdline").read_bytes():
+            time.sleep(0.01)  # the one that a keeper left behind ends by itself
+
+
+@pytest.mark.parametrize("keeper", [False, True])
+def test_a_server_that_was_killed_is_started_again(tmp_path: Path, keeper: bool) -> None:
+    folder = tmp_path / "data"
+    with (
+        RedisStore("docs", path=folder, dimension=2, numbers=["n"]) as first,
+        RedisStore("docs", path=folder) as second,
+    ):
+        first.add([document(f"{n}", n=n) for n in range(2_000)])
+        place = Path(first.native.connection_pool.connection_kwargs["path"]).parent
+        killed(first, keeper)
+        with RedisStore("docs", path=folder) as new:
+            assert new.count("n >= 1000") == 1_000
+        assert not place.exists()
+        for store in (first, second):
+            with pytest.raises(BackendError, match="was gone, and runs again") as caught:
+                store.count()
+            assert caught.value.retryable
+            assert store.count("n < 10") == 10
+            assert len(store.search(vector=[1, 1], top_k=5)) == 5
+        assert first.add([document("more", n=1)]) == ["more"]
+        assert second.get(["more"])[0].metadata == {"n": 1}
+        # And where the open store is the first to notice.
+        killed(second, keeper)
+        with pytest.raises(BackendError, match="send it once more"):
+            second.add([document("last")])
+        second.add([document("last")])
+        assert second.count() == 2_002
+        with pytest.raises(BackendError, match="runs again"):
+            first.count()
+        assert first.count() == 2_002
+        address = second.native.connection_pool.connection_kwargs["path"]
+    assert ended(address)
+    with RedisStore("docs", path=folder) as again:
+        assert again.count() == 2_002
+
+
 def test_two_processes_use_one_server(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     program = textwrap.dedent(

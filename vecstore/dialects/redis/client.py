@@ -19,6 +19,11 @@ _HINTS: Final = {
     "OOM": "; the server's memory is full: see its setting maxmemory",
 }
 
+_FOUND_AGAIN: Final = (
+    "; the embedded server was gone, and runs again, with all that it had answered to: this call "
+    "may be done or not, send it once more"
+)
+
 
 class Calls:
     """A client of Redis whose failures come out as :class:`~vecstore.BackendError`.
@@ -31,6 +36,7 @@ class Calls:
 
     Attributes:
         client: The client.
+        servers: How many embedded servers there have been, one after the other was killed.
         exclusive: Nothing, as each step is one of the server's.
 
     Raises:
@@ -62,6 +68,7 @@ class Calls:
         self._server: Any = None
         self._address, self._timeout = address, timeout
         self._secrets = Secrets([address.get("password")])
+        self.servers = 1
         self.exclusive: AbstractContextManager[Any] = nullcontext()
         if client is not None:
             _check(client)
@@ -94,6 +101,9 @@ class Calls:
         except VecstoreError:
             raise
         except Exception as error:
+            hint = next((hint for told, hint in _HINTS.items() if told in str(error)), "")
+            if isinstance(error, redis.ConnectionError) and self._found_again():
+                hint = _FOUND_AGAIN
             passing = (redis.ConnectionError, redis.TimeoutError, redis.BusyLoadingError)
             failure = refused(
                 "Redis",
@@ -102,7 +112,7 @@ class Calls:
                 self._secrets,
                 retryable=isinstance(error, (*passing, OSError))
                 and not isinstance(error, redis.AuthenticationError),
-                hint=next((hint for told, hint in _HINTS.items() if told in str(error)), ""),
+                hint=hint,
             )
             raise failure from self._secrets.safe_cause(error)
 
@@ -118,6 +128,15 @@ class Calls:
             # pool with an answer on its way, which the next call would take for its own.
             self.client.connection_pool.disconnect(inuse_connections=False)
             raise
+
+    def _found_again(self) -> bool:
+        """Whether the embedded server was gone, and the next call goes to another one."""
+        if self._server is None or not self._server.look_again():
+            return False
+        gone, self.client = self.client, self._connected()
+        gone.close()
+        self.servers += 1
+        return True
 
     def close(self) -> None:
         """Close the client if it is our own, and let go of an embedded server."""

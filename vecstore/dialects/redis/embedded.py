@@ -9,12 +9,14 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -65,9 +67,28 @@ class EmbeddedServer:
             running = _running.get(self._folder)
             if running is None:
                 running = _running[self._folder] = _Running(self._folder, self._command)
+            else:
+                running.see_to_it(self._command)
             running.users += 1
             self._open = True
             self.socket = running.socket
+
+    def look_again(self) -> bool:
+        """After a connection failed: whether there is another server now.
+
+        One that was killed is started again, unless somebody else has done so.
+
+        Raises:
+            BackendError: If the server does not start.
+        """
+        with _lock:
+            running = _running.get(self._folder) if self._open else None
+            if running is None:
+                return False
+            if running.socket == self.socket:
+                running.see_to_it(self._command)
+            before, self.socket = self.socket, running.socket
+            return self.socket != before
 
     def close(self) -> None:
         """Stop the server if nobody else uses it."""
@@ -89,9 +110,7 @@ class _Running:
         self._folder = folder
         self.users = 0
         folder.mkdir(exist_ok=True)
-        turn = os.open(folder / _TURN, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(turn, fcntl.LOCK_EX)
+        with self._turn():
             self._file: int | None = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
             try:
                 # Waits for a server that is just being stopped.
@@ -100,8 +119,27 @@ class _Running:
             except BaseException:
                 self.let_go()
                 raise
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """One process at a time looks for the server, and starts it."""
+        import fcntl
+
+        turn = os.open(self._folder / _TURN, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(turn, fcntl.LOCK_EX)
+            yield
         finally:
             os.close(turn)
+
+    def see_to_it(self, command: list[str]) -> None:
+        """Start the server again where it was killed, or its keeper, and nobody else did."""
+        if not _listens(self.socket):
+            gone = self.socket
+            with self._turn():
+                self.socket = self._found() or self._started(command)
+            # Which a keeper that was killed leaves behind.
+            shutil.rmtree(os.path.dirname(gone), ignore_errors=True)
 
     def _found(self) -> str | None:
         with suppress(OSError):
@@ -183,6 +221,19 @@ class _Running:
 
 _keepers: list[subprocess.Popen[bytes]] = []
 """Those that this process started, until they have ended."""
+
+
+def _listens(place: str) -> bool:
+    """Whether anybody takes connections there, however busy with something else."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.settimeout(1)
+        try:
+            probe.connect(place)
+        except (ConnectionError, FileNotFoundError):
+            return False
+        except OSError:
+            return True  # more wait for it than it takes at once
+        return True
 
 
 def _answers(socket: str, folder: Path) -> bool:

@@ -97,6 +97,7 @@ class RedisStore(CollectionStore):
 
     _call: Calls
     _records: Records
+    _servers = 1
 
     def __init__(
         self,
@@ -175,6 +176,12 @@ class RedisStore(CollectionStore):
     def _lay_out(self, layout: Layout) -> None:
         self._records.layout = layout
         self._dialect = Redis(self.schema, numbers=layout.numbers, texts=layout.texts)
+
+    def _exists(self, operation: str) -> bool:
+        if self._servers != self._call.servers:
+            # One that has just begun may have no index yet, or one that is still being filled.
+            self._present, self._servers = False, self._call.servers
+        return super()._exists(operation)
 
     def _look(self, operation: str) -> bool:
         name, title = self._collection, f"the index {self._collection!r}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from collections.abc import Iterator
@@ -63,6 +64,43 @@ def test_who_was_called_and_does_not_come_holds_nobody_up(pool: Pool) -> None:
     assert third.reused
     third.end(sound=True)
     second.end(sound=True)
+
+
+@pytest.mark.parametrize("also_used", [False, True])
+def test_the_garbage_collector_waits_for_no_lock(postgres_dsn: str, also_used: bool) -> None:
+    """A call that was broken off may have left the pool locked; whose thread collects, goes on."""
+    opened: list[psycopg.Connection] = []
+
+    def connect() -> psycopg.Connection:
+        opened.append(psycopg.connect(postgres_dsn))
+        return opened[-1]
+
+    pool = Pool(connect, max_size=2, timeout=60)
+    leases = [Lease(pool), Lease(pool)]
+    for lease in leases:
+        pool.take(lease, 1)
+    leases.pop().end(sound=True)
+    if not also_used:
+        leases.pop().end(sound=True)
+    pool._lock.acquire()
+    cycle: list[object] = [pool, leases]
+    cycle.append(cycle)
+    del pool, leases, lease, cycle
+    collecting = threading.Thread(target=gc.collect, daemon=True)
+    collecting.start()
+    collecting.join(60)
+    assert not collecting.is_alive()
+    assert [one.closed for one in opened] == [True, True]
+
+
+def test_an_abandoned_lease_makes_room(pool: Pool) -> None:
+    for _ in range(5):
+        lease = Lease(pool)
+        pool.take(lease, 1)
+        del lease
+    assert pool.get_stats()["pool_size"] == 0
+    with pool.connection() as connection:
+        assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
 def test_who_stops_waiting_leaves_no_turn_behind(pool: Pool) -> None:

@@ -67,8 +67,14 @@ class Lease:
 
     def __del__(self) -> None:
         # Making it may have been interrupted as well.
-        if getattr(self, "connection", None) is not None:
-            self.end(sound=False)
+        connection = getattr(self, "connection", None)
+        if connection is None:
+            return
+        self.connection = None
+        if self.pid != os.getpid():
+            _inherited.append(connection)
+        else:
+            self.source.abandon(connection)
 
 
 class Source(Protocol):
@@ -79,6 +85,13 @@ class Source(Protocol):
 
     def give_back(self, lease: Lease, *, sound: bool) -> None:
         """Take the connection out of the lease."""
+
+    def abandon(self, connection: Connection[Any]) -> None:
+        """Put down a connection whose lease is gone.
+
+        The garbage collector calls this, in any thread and in the middle of anything: it waits for
+        no lock that a call may hold.
+        """
 
 
 class Pool:
@@ -211,6 +224,10 @@ class Pool:
         for one in closing:
             put_down(one)
 
+    def abandon(self, connection: Connection[Any]) -> None:
+        """Close a connection whose lease is gone, and with that no longer among those in use."""
+        put_down(connection)
+
     def drop_idle(self) -> None:
         """Close the connections that nobody uses: the server that they led to has gone."""
         with self._lock:
@@ -231,8 +248,11 @@ class Pool:
         }
 
     def __del__(self) -> None:
+        # Nobody else has the pool any more. Its lock may be held for ever, by a call that was
+        # broken off, and the garbage collector is at work in any thread.
         if self._pid == os.getpid():
-            self.drop_idle()
+            for connection, _ in self._idle:
+                connection.close()
 
     def close(self) -> None:
         """Close the connections that nobody uses; those in use are closed when they come back."""
@@ -258,6 +278,11 @@ class ForeignPool:
             if not sound:
                 put_down(connection)
             self._pool.putconn(connection)
+
+    def abandon(self, connection: Connection[Any]) -> None:
+        """Close a connection, and return it to the pool, which is its own business to guard."""
+        put_down(connection)
+        self._pool.putconn(connection)
 
 
 def put_down(connection: Connection[Any]) -> None:

@@ -112,8 +112,10 @@ class DuckDB(SqlDialect):
             *_told(told, first),
             " THEN ",
         ]
-        return ["list_has_any(", *whether, "[", *scalar, "]", *is_list, *several, " END, ",
-                Bound(literals, f"{type}[]"), ")"]  # fmt: skip
+        # list_has_any would look up all literals anew for each row.
+        return ["(len(list_filter(", *whether, "[", *scalar, "]", *is_list, *several,
+                " END, lambda held: list_contains(", Bound(literals, f"{type}[]"),
+                ", held))) > 0)"]  # fmt: skip
 
     def _at(self, atom: Expression, *, first: bool = False) -> SqlPart:
         """The arguments of a JSON function: the column, and where in it."""

@@ -99,6 +99,8 @@ class DuckDBStore(TableStore):
         min_vector_length=SHORTEST_IN_FLOAT32,
         max_vector_length=LONGEST_IN_FLOAT32,
         max_batch=BATCH,
+        # 150 of the worst comparisons among 10,000 documents take a second or two of one core.
+        max_cost=150,
     )
     _extra_type: ClassVar[str] = "VARCHAR"
     _among: ClassVar[str] = "(SELECT unnest(CAST(? AS VARCHAR[])))"

@@ -20,6 +20,7 @@ from __future__ import annotations
 import json
 import operator
 import re
+from functools import lru_cache
 from typing import Any
 
 from tests.dialects.milvus_grammar import Node, read
@@ -102,7 +103,7 @@ def _at(row: Row, path: tuple[str, ...]) -> Any:
     value = row[path[0]]
     for segment in path[1:]:
         if isinstance(value, dict):
-            written = {json.dumps(key, ensure_ascii=False)[1:-1]: key for key in value}
+            written = {_written(key): key for key in value}
             if segment not in written:
                 return _MISSING
             value = value[written[segment]]
@@ -111,6 +112,12 @@ def _at(row: Row, path: tuple[str, ...]) -> Any:
         else:
             return _MISSING
     return value
+
+
+@lru_cache(10_000)
+def _written(key: str) -> str:
+    """A key as it stands in JSON text, which is how the server compares it."""
+    return json.dumps(key, ensure_ascii=False)[1:-1]
 
 
 def _is_hollow(value: Any) -> bool:

@@ -36,7 +36,7 @@ from vecstore import (
     UnsupportedFilterError,
     open_store,
 )
-from vecstore.dialects.redis.embedded import EmbeddedServer
+from vecstore.dialects.redis.embedded import EmbeddedServer, _listens
 from vecstore.dialects.redis.embedded import _answers as answers_there
 from vecstore.dialects.redis.records import Records
 
@@ -404,9 +404,9 @@ def killed(store: RedisStore, keeper: bool) -> None:
     status = Path(f"/proc/{server}/status").read_text("utf-8")
     parent = int(re.findall(r"^PPid:\s+(\d+)", status, re.MULTILINE)[0])
     os.kill(parent if keeper else server, signal.SIGKILL)
-    with suppress(OSError):  # once it is gone
-        while Path(f"/proc/{server}/cmdline").read_bytes():
-            time.sleep(0.01)  # the one that a keeper left behind ends by itself
+    # The system closes its socket last. What a killed keeper left behind ends by itself.
+    while _listens(store.native.connection_pool.connection_kwargs["path"]):
+        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("keeper", [False, True])

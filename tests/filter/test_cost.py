@@ -18,10 +18,12 @@ from vecstore import (
     open_store,
     parse,
 )
+from vecstore.dialects.duckdb.store import DuckDBStore
 from vecstore.dialects.milvus.store import _LITE_MAX_COST
 from vecstore.dialects.pgvector.store import PgvectorStore
 from vecstore.dialects.qdrant import Qdrant
 from vecstore.dialects.qdrant.store import QdrantStore
+from vecstore.dialects.sqlite.store import SQLiteStore
 from vecstore.filter.cost import filter_cost
 from vecstore.filter.limits import DEFAULT_LIMITS
 from vecstore.filter.normalize import simplify
@@ -34,6 +36,8 @@ BUDGETS = (
     PgvectorStore.capabilities.max_cost,
     _LITE_MAX_COST,
     QdrantStore.capabilities.max_cost,
+    SQLiteStore.capabilities.max_cost,
+    DuckDBStore.capabilities.max_cost,
 )
 
 
@@ -143,6 +147,18 @@ def test_what_a_program_builds_is_not_counted() -> None:
     # The scope is the program's, however it was written.
     assert store.scoped(MANY).count("k7 == 7") == 1
     assert store.scoped(lambda: MANY).update_metadata(filter="k7 == 7", set={"n": 1}) == 1
+
+
+@pytest.mark.parametrize(("address", "budget"), [("sqlite:", 50), ("duckdb:", 150)])
+def test_engines_that_read_json_anew_for_each_key_have_smaller_budgets(
+    address: str, budget: int
+) -> None:
+    many = MANY.split(" OR ")
+    with open_store(address, dimension=2) as store:
+        store.add([Document("a", {"k7": 7}, "a", [1, 0])])
+        assert store.count(" OR ".join(many[:budget])) == 1
+        with pytest.raises(FilterLimitError, match="max_cost"):
+            store.count(" OR ".join(many[: budget + 1]))
 
 
 def test_lists_of_ten_thousand_values_are_allowed() -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,23 +15,6 @@ from vecstore.dialects.weaviate.layout import EXTRA
 from vecstore.dialects.weaviate.store import WeaviateStore
 
 Open = Callable[..., WeaviateStore]
-
-
-@pytest.fixture
-def server() -> Iterator[WeaviateServer]:
-    with WeaviateServer() as running:
-        yield running
-
-
-@pytest.fixture
-def open_weaviate(server: WeaviateServer) -> Iterator[Open]:
-    with ExitStack() as stack:
-        at = {"url": server.address, "grpc_port": server.grpc_port, "api_key": KEY}
-
-        def open_store() -> WeaviateStore:
-            return stack.enter_context(WeaviateStore("Docs", create=True, dimension=2, **at))
-
-        yield open_store
 
 
 def document(id: str, extra: Any = None, **metadata: Any) -> Document:

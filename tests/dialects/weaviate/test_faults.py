@@ -7,8 +7,7 @@ import random
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -25,33 +24,6 @@ from vecstore.dialects.weaviate.store import WeaviateStore
 
 Open = Callable[..., WeaviateStore]
 SECRET = "what nobody is to read"
-
-
-@pytest.fixture
-def server() -> Iterator[WeaviateServer]:
-    with WeaviateServer() as running:
-        yield running
-
-
-@pytest.fixture
-def open_weaviate(server: WeaviateServer) -> Iterator[Open]:
-    with ExitStack() as stack:
-
-        def open_store(**options: Any) -> WeaviateStore:
-            made = WeaviateStore(
-                "Docs",
-                **{
-                    "url": server.address,
-                    "grpc_port": server.grpc_port,
-                    "api_key": KEY,
-                    "create": True,
-                    "dimension": 2,
-                    **options,
-                },
-            )
-            return stack.enter_context(made)
-
-        yield open_store
 
 
 @pytest.fixture

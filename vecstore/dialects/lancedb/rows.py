@@ -216,7 +216,7 @@ def changed_columns(metadata: Sequence[Mapping[str, Any]]) -> dict[str, pa.Array
     import pyarrow as pa
 
     return {
-        METADATA: pa.array([_encoded(one) for one in metadata], pa.string()),
+        METADATA: pa.array([metadata_text(one, allow_nan=False) for one in metadata], pa.string()),
         TOKENS: pa.array([document_tokens(one) for one in metadata], pa.list_(pa.string())),
         ORDERED: pa.array([json.dumps(ordered_values(one)) for one in metadata], pa.json_()),
     }
@@ -236,10 +236,6 @@ def _matrix_of(column: pa.ChunkedArray) -> Any:
     size = column.type.list_size
     parts = [chunk.flatten().to_numpy().reshape(-1, size) for chunk in column.chunks]
     return np.concatenate(parts) if parts else np.empty((0, size), np.float32)
-
-
-def _encoded(metadata: Mapping[str, Any]) -> str:
-    return metadata_text(metadata, allow_nan=False)
 
 
 def _read_metadata(text: Any) -> Any:

@@ -274,10 +274,12 @@ class ForeignPool:
     def give_back(self, lease: Lease, *, sound: bool) -> None:
         """Return the connection; the pool replaces a closed one."""
         connection, lease.connection = lease.connection, None
-        if connection is not None:
-            if not sound:
-                put_down(connection)
+        if connection is None:
+            return
+        if sound:
             self._pool.putconn(connection)
+        else:
+            self.abandon(connection)
 
     def abandon(self, connection: Connection[Any]) -> None:
         """Close a connection, and return it to the pool, which is its own business to guard."""

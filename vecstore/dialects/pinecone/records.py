@@ -93,7 +93,7 @@ def record_metadata(
     return {
         ID: document_id,
         TEXT: text,
-        METADATA: _json(metadata),
+        METADATA: metadata_text(metadata),
         **({} if extra is None else {EXTRA: extra}),
         **filter_fields(metadata, ordered),
     }
@@ -137,12 +137,8 @@ def record_vector(vector: Vector) -> list[float]:
     return values if any(values) else [_TINY, *values[1:]]
 
 
-def _json(metadata: Mapping[str, Any]) -> str:
-    return metadata_text(metadata)
-
-
 def _size(metadata: Mapping[str, Any]) -> int:
-    return len(_json(metadata).encode())
+    return len(metadata_text(metadata).encode())
 
 
 @dataclass(slots=True)

@@ -138,8 +138,9 @@ class _Running:
             gone = self.socket
             with self._turn():
                 self.socket = self._found() or self._started(command)
-            # Which a keeper that was killed leaves behind.
-            shutil.rmtree(os.path.dirname(gone), ignore_errors=True)
+            if self.socket != gone:
+                # Which a keeper that was killed leaves behind.
+                shutil.rmtree(os.path.dirname(gone), ignore_errors=True)
 
     def _found(self) -> str | None:
         with suppress(OSError):

@@ -70,15 +70,10 @@ def object_properties(
     return {
         ID: document_id,
         TEXT: text,
-        METADATA: as_json(metadata),
+        METADATA: metadata_text(metadata),
         **({} if extra is None else {EXTRA: extra}),
         **ordered_properties(metadata, numbers, texts),
     }
-
-
-def as_json(metadata: Mapping[str, Any]) -> str:
-    """Metadata as the text that is stored."""
-    return metadata_text(metadata)
 
 
 @dataclass(frozen=True, slots=True)

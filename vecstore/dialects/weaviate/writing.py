@@ -13,9 +13,10 @@ from vecstore.dialects.weaviate.client import Calls
 from vecstore.dialects.weaviate.collection import CollectionPlan
 from vecstore.dialects.weaviate.layout import EXTRA, METADATA, TEXT
 from vecstore.dialects.weaviate.plain import PlainObjects
-from vecstore.dialects.weaviate.records import Record, Records, Wanted, as_json
+from vecstore.dialects.weaviate.records import Record, Records, Wanted
 from vecstore.document import shown_id
 from vecstore.errors import BackendError, DocumentError
+from vecstore.filter.values import metadata_text
 from vecstore.store.backend import listed
 from vecstore.store.drivers import in_parts
 
@@ -254,7 +255,7 @@ def _is_same(record: Record, row: Row) -> bool:
         and record.text == row.text
         and record.extra == row.extra
         and (
-            as_json(record.metadata) == as_json(row.metadata)
+            metadata_text(record.metadata) == metadata_text(row.metadata)
             # Properties come back in another order, and integers as floats that equal them.
             or (METADATA not in row.properties and record.metadata == row.metadata)
         )

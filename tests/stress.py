@@ -346,6 +346,56 @@ def _interrupter() -> Iterator[Callable[[float], None]]:
             signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - began), 1e-3))
 
 
+def broken_off_inside_locks(store: VectorStore) -> int:
+    """Break off each method at each lock of Python's own that the main thread takes for it.
+
+    The ``with`` of a ``threading.Condition`` (of an event, a queue, a future, a pool) enters a
+    function of Python. A signal that arrives when that has the lock and has not returned leaves it
+    taken for ever, and whoever needs it next waits for ever. Afterwards another thread counts.
+
+    Args:
+        store: The store; closed at the end.
+
+    Returns:
+        How many of the locks were met.
+
+    Raises:
+        AssertionError: If the call of the other thread does not come back.
+    """
+    entering, main = threading.Condition.__enter__, threading.get_ident()
+    random, met, left = Random(1), 0, 0
+
+    def interrupted(condition: threading.Condition) -> bool:
+        nonlocal left
+        entered = entering(condition)
+        if threading.get_ident() == main and left:
+            left -= 1
+            if not left:
+                raise Interrupted
+        return entered
+
+    _fill(store)
+    for name in METHODS:
+        for place in range(1, 200):
+            left = place
+            threading.Condition.__enter__ = interrupted  # type: ignore[method-assign]
+            try:
+                _CALLS[name](store, random, place)
+            except Interrupted:
+                met += 1
+            finally:
+                threading.Condition.__enter__ = entering  # type: ignore[method-assign]
+            if left:
+                break
+            counting = threading.Thread(target=store.count, args=("version >= 0",), daemon=True)
+            counting.start()
+            counting.join(PATIENCE)
+            assert not counting.is_alive(), f"{name}, broken off at lock {place}, leaves it taken"
+    left = 0
+    store.close()
+    return met
+
+
 # --- flat -------------------------------------------------------------------------------------
 
 

@@ -18,6 +18,7 @@ from tests.stress import (
     DIMENSION,
     METHODS,
     add_and_change,
+    broken_off_inside_locks,
     everything_at_once,
     interrupted,
     memory_flat,
@@ -55,6 +56,12 @@ def opening(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 every = pytest.mark.parametrize("engine", PLACES)
+
+
+@pytest.mark.timeout(400)
+@every
+def test_a_signal_inside_of_pythons_own_locks_leaves_none_taken(opening: Open) -> None:
+    broken_off_inside_locks(opening())
 
 
 @pytest.mark.wide

@@ -9,6 +9,7 @@ import sys
 import textwrap
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -347,8 +348,43 @@ def test_an_interrupted_add_leaves_whole_documents(
     assert len(store.add(documents(20, 800))) == 20
 
 
+def test_a_signal_inside_of_pythons_own_locks_leaves_none_taken(
+    open_pinecone: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_pinecone(dimension=800, parallel=4)
+    store.add(documents(400, 800))
+    taken = threading.Condition.__enter__
+    wait, main = 0, threading.get_ident()
+
+    def interrupted(condition: threading.Condition) -> bool:
+        nonlocal wait
+        entered = taken(condition)
+        # Between here and the body of `with` a signal may come up, and nothing gives it back.
+        if threading.get_ident() == main:
+            wait -= 1
+            if wait == 0:
+                raise KeyboardInterrupt
+        return entered
+
+    def count() -> None:
+        counts.append(store.count("n >= 0"))
+
+    for turn in range(1, 40):
+        wait = turn
+        with monkeypatch.context() as patched, suppress(KeyboardInterrupt):
+            patched.setattr(threading.Condition, "__enter__", interrupted)
+            store.add(documents(400, 800))
+        counts: list[int] = []
+        other = threading.Thread(target=count, daemon=True)
+        other.start()
+        other.join(20)
+        assert counts == [400], turn
+        if wait > 0:  # there is no later one
+            break
+
+
 PROGRAM = """
-    import os, random, signal, sys, threading
+    import faulthandler, os, random, signal, sys, threading
     from vecstore import Document
     from vecstore.dialects.pinecone.store import PineconeStore
 
@@ -373,6 +409,8 @@ PROGRAM = """
         other = threading.Thread(target=lambda: counts.append(store.count("n >= 0")), daemon=True)
         other.start()
         other.join(60)
+        if not counts:
+            faulthandler.dump_traceback()
         assert counts == [100], f"after {turn} interruptions: {counts}"
     store.close()
     print(interrupted, flush=True)

@@ -72,15 +72,18 @@ class Calls:
         self._pid = process.pid
         self._table: Any = None
         self._secrets = Secrets([])
+        self.threads = CallThreads(single=False)
         if client is None:
             if folder is not None:
                 check_folder(folder, create)
             with self.translating("open"):
-                client = lancedb.connect(
-                    IN_MEMORY if folder is None else folder,
-                    # What other processes wrote is seen by the next call.
-                    read_consistency_interval=timedelta(0),
-                    session=lancedb.Session(_INDEX_CACHE, _METADATA_CACHE),
+                client = self.threads.run_whole(
+                    lambda: lancedb.connect(
+                        IN_MEMORY if folder is None else folder,
+                        # What other processes wrote is seen by the next call.
+                        read_consistency_interval=timedelta(0),
+                        session=lancedb.Session(_INDEX_CACHE, _METADATA_CACHE),
+                    )
                 )
         elif not isinstance(client, lancedb.db.LanceDBConnection):
             raise ConfigurationError(
@@ -92,7 +95,6 @@ class Calls:
         self._secrets = Secrets((options or {}).values())
         self.client: Any = client
         self.folder = folder if self._own else _folder_of(str(client.uri))
-        self.threads = CallThreads(single=False)
         self.exclusive: Any = nullcontext()  # the store calls `exclusively` instead
         self._turns: Turns = turns_of(client, self.folder, table)
 
@@ -111,9 +113,17 @@ class Calls:
         return self.threads.run_whole(whole)
 
     def __call__(self, operation: str, call: Callable[[Any], Result]) -> Result:
-        """Run one call on the table."""
-        with self.translating(operation):
-            return call(self.table)
+        """Run one call on the table, to its end, whatever signal comes.
+
+        The client waits for its own loop with locks of Python: a signal in the midst of one would
+        leave it taken, and every later call of the process waiting for the loop.
+        """
+
+        def whole() -> Result:
+            with self.translating(operation):
+                return call(self.table)
+
+        return self.threads.run_whole(whole)
 
     @property
     def table(self) -> Any:
@@ -126,13 +136,17 @@ class Calls:
 
     def find(self, operation: str) -> Any:
         """The table; None where there is none of that name."""
-        with self.translating(operation):
-            try:
-                return self.table
-            except (ValueError, FileNotFoundError) as error:
-                if "not found" in str(error).lower():
-                    return None
-                raise
+
+        def whole() -> Any:
+            with self.translating(operation):
+                try:
+                    return self.table
+                except (ValueError, FileNotFoundError) as error:
+                    if "not found" in str(error).lower():
+                        return None
+                    raise
+
+        return self.threads.run_whole(whole)
 
     def close(self) -> None:
         """Let go of the connection; the engine closes what nobody refers to."""

@@ -225,8 +225,8 @@ class Calls:
         """
         if deadline is None:
             deadline = Deadline(self.deadline)
-        outcomes: list[Result | Exception | None] = [None] * len(tasks)
         if len(tasks) <= 1 or self._parallel == 1:
+            outcomes: list[Result | Exception | None] = [None] * len(tasks)
             for number, task in enumerate(tasks):
                 try:
                     outcomes[number] = task(deadline)
@@ -234,44 +234,10 @@ class Calls:
                     outcomes[number] = error
                     break
             return outcomes
-        # Whoever is interrupted between handing out a task and noting so must still find the end of
-        # what has begun: tasks note that by themselves.
-        turn = threading.Condition()
-        running: set[int] = set()
-        over: set[int] = set()
-        stopped = False
-
-        def run(number: int) -> None:
-            nonlocal stopped
-            with turn:
-                if not stopped:
-                    running.add(number)
-            if number in running:
-                try:
-                    outcomes[number] = tasks[number](deadline)
-                except Exception as error:
-                    outcomes[number] = error
-            with turn:
-                if isinstance(outcomes[number], Exception):
-                    stopped = True
-                    deadline.stop()  # the others finish what is on its way, and try nothing again
-                running.discard(number)
-                over.add(number)
-                turn.notify_all()
-
-        try:
-            threads = self._pool()
-            for number in range(len(tasks)):
-                threads.submit(run, number)
-            with turn:
-                turn.wait_for(lambda: len(over) == len(tasks))
-        except BaseException:
-            with turn:
-                stopped = True
-                deadline.stop()
-                turn.wait_for(lambda: not running)
-            raise
-        return outcomes
+        several = _Several(tasks, deadline)
+        # Pools and conditions are Python's own: a signal in the midst of one can leave its lock
+        # taken for ever. No signal comes to the thread that waits here.
+        return self._calls.run_whole(lambda: several.run(self._pool()), several.stop)
 
     def _pool(self) -> ThreadPoolExecutor:
         with self._lock:
@@ -336,6 +302,35 @@ class Calls:
         self._lock = threading.Lock()
         if self._index_host is not None:
             self.connect(self._index_host)
+
+
+class _Several:
+    """Requests that are sent at the same time, and what becomes of each."""
+
+    def __init__(self, tasks: Sequence[Callable[[Deadline], Any]], deadline: Deadline) -> None:
+        self._tasks, self._deadline = tasks, deadline
+        self._outcomes: list[Any] = [None] * len(tasks)
+        self._stopped = False
+
+    def run(self, threads: ThreadPoolExecutor) -> list[Any]:
+        """Send them all, and wait until none is on its way."""
+        for begun in [threads.submit(self._one, number) for number in range(len(self._tasks))]:
+            begun.result()
+        return self._outcomes
+
+    def stop(self) -> None:
+        """Let none begin any more; those on their way finish, and try nothing again."""
+        self._stopped = True
+        self._deadline.stop()
+
+    def _one(self, number: int) -> None:
+        if self._stopped:
+            return
+        try:
+            self._outcomes[number] = self._tasks[number](self._deadline)
+        except Exception as error:
+            self._outcomes[number] = error
+            self.stop()
 
 
 _forgotten: list[Any] = []

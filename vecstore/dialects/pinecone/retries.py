@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
-import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from queue import Empty, SimpleQueue
 from typing import Any, Final
 
 RETRYABLE: Final = frozenset({408, 429, 500, 502, 503, 504})
@@ -38,7 +39,9 @@ class Deadline:
 
     seconds: float
     _until: float = field(init=False)
-    _stopped: threading.Event = field(init=False, repr=False, default_factory=threading.Event)
+    _stopped: bool = field(init=False, repr=False, default=False)
+    # Of C: whoever stops is often interrupted, which leaves the lock of an Event taken at times.
+    _over: SimpleQueue[None] = field(init=False, repr=False, default_factory=SimpleQueue)
 
     def __post_init__(self) -> None:
         self._until = time.monotonic() + self.seconds
@@ -46,15 +49,18 @@ class Deadline:
     @property
     def left(self) -> float:
         """Seconds until then; 0 afterwards, or once it has been stopped."""
-        return 0.0 if self._stopped.is_set() else max(0.0, self._until - time.monotonic())
+        return 0.0 if self._stopped else max(0.0, self._until - time.monotonic())
 
     def stop(self) -> None:
         """Let nothing begin any more that this deadline is for, and nobody wait."""
-        self._stopped.set()
+        self._stopped = True
+        self._over.put(None)
 
     def wait(self, seconds: float) -> None:
         """Wait so long, or until it is stopped."""
-        self._stopped.wait(seconds)
+        with suppress(Empty):
+            self._over.get(timeout=seconds)
+            self._over.put(None)  # for the next that waits
 
 
 def pause_before(attempt: int, wanted: float | None) -> float:

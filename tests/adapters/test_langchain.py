@@ -7,6 +7,7 @@ plug-ins for pytest along, and so has an environment of its own: ``make test-ada
 from __future__ import annotations
 
 import asyncio
+import pickle
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +21,7 @@ pytest.importorskip("langchain_core")
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.indexing import InMemoryRecordManager, aindex, index
+from langchain_core.load import dumpd
 from langchain_core.structured_query import Comparator, Comparison
 
 from vecstore.adapters.langchain import VecstoreVectorStore
@@ -55,6 +57,25 @@ def test_filters_of_every_kind(adapter: VecstoreVectorStore, filter: Any) -> Non
     assert adapter.similarity_search_by_vector(vector, 10, filter=filter) == found
     assert adapter.delete(filter=filter)
     assert {one.id for one in adapter.store.get()} == {"a", "b"}
+
+
+def test_documents_are_what_langchain_makes_of_them(adapter: VecstoreVectorStore) -> None:
+    metadata = {"n": 1, "deep": {"a": [True]}}
+    adapter.add_texts(["x"], [metadata], ids=["made"])
+    [found] = adapter.get_by_ids(["made"])
+    expected = Document("x", id="made", metadata=metadata)
+    assert found == expected
+    assert (repr(found), str(found)) == (repr(expected), str(expected))
+    assert found.model_dump_json() == expected.model_dump_json()
+    assert found.model_fields_set == expected.model_fields_set
+    assert dumpd(found) == dumpd(expected)
+    assert pickle.loads(pickle.dumps(found)) == expected.model_copy(deep=True)
+    found.metadata["deep"]["a"].append(0)
+    found.page_content = "y"
+    found.model_fields_set.clear()
+    [again] = adapter.get_by_ids(["made"])
+    assert again == expected
+    assert again.model_fields_set == expected.model_fields_set
 
 
 def test_equal_dicts_of_other_types_are_other_filters(adapter: VecstoreVectorStore) -> None:

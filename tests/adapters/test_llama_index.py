@@ -6,7 +6,10 @@ Without llama-index-core all of it is skipped: ``make test-adapters``.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -45,6 +48,7 @@ from llama_index.core.vector_stores import (
     VectorStoreQuery,
 )
 from llama_index.core.vector_stores import SimpleVectorStore as Theirs
+from llama_index.core.vector_stores.utils import metadata_dict_to_node, node_to_metadata_dict
 
 from vecstore.adapters.llama_index import VecstoreVectorStore
 
@@ -187,6 +191,89 @@ def test_what_was_changed_or_written_without_llama_index_is_seen(
     adapter.store.add([Document("plain", {"rank": "q"}, id="plain", embedding=[1, 0])])
     [node] = adapter.get_nodes(filters=several("and", one("rank", "==", "q")))
     assert node == TextNode(id_="plain", text="plain", metadata={"rank": "q"}, embedding=[1.0, 0.0])
+
+
+def test_nodes_are_what_llama_index_makes_of_them(in_memory: VecstoreVectorStore) -> None:
+    linked = {
+        NodeRelationship.SOURCE: RelatedNodeInfo(
+            node_id="d", metadata={"x": [1.5, None]}, hash="h"
+        ),
+        NodeRelationship.CHILD: [RelatedNodeInfo(node_id=B, node_type="1")],
+    }
+    made = [
+        TextNode(id_="plain", text="a", metadata={"n": 1, "f": 1.0, "b": True, "deep": {"a": []}}),
+        TextNode(id_="linked", text="é", relationships=linked, metadata={"doc_id": "own", "n": 2}),
+        TextNode(id_="cut", text="", start_char_idx=3, excluded_llm_metadata_keys=["n"]),
+        IndexNode(id_="index", text="x", index_id="there"),
+        ImageNode(id_="image", text="y", image_path="cat.png"),
+        Page(id_="page", text="z", metadata={"n": 3}),
+    ]
+    for node in made:
+        vector = [0.5, -1.0]
+        in_memory.add([node.model_copy(update={"embedding": vector})])
+        [document] = in_memory.store.get([node.node_id])
+        theirs = node_to_metadata_dict(node, remove_text=True)
+        for held in (theirs, document.metadata):
+            held["_node_content"] = json.loads(held["_node_content"])
+        assert document.metadata == theirs
+        [document] = in_memory.store.get([node.node_id])
+        expected = metadata_dict_to_node(document.metadata, document.text)
+        expected.embedding = vector
+        [found] = in_memory.get_nodes([node.node_id])
+        assert type(found) is type(expected)
+        assert found == expected
+        assert found.model_dump_json() == expected.model_dump_json()
+        assert found.model_fields_set == expected.model_fields_set
+        assert found.hash == expected.hash
+        assert [*map(type, found.metadata.values())] == [*map(type, node.metadata.values())]
+        with pytest.raises(ValueError, match="text"):
+            found.metadata = "no longer a text's"
+        found.metadata["n"] = 0
+        assert in_memory.get_nodes([node.node_id]) == [expected]
+
+
+def test_metadata_is_written_as_llama_index_writes_it(in_memory: VecstoreVectorStore) -> None:
+    day = datetime(2024, 1, 31, tzinfo=UTC)
+    odd = {"day": day, "tuple": (1, 2), "path": Path("a/b"), "doc_id": "own"}
+    node = TextNode(id_="odd", text="x", metadata=odd, embedding=[0.0, 1.0])
+    in_memory.add([node])
+    [document] = in_memory.store.get(["odd"])
+    expected = Document("x", node_to_metadata_dict(node, remove_text=True)).metadata
+    for held in (expected, document.metadata):
+        held["_node_content"] = json.loads(held["_node_content"])
+    assert document.metadata == expected
+    broken = TextNode(id_="broken", text="x", metadata={"s": "\ud800"}, embedding=[0.0, 1.0])
+    with pytest.raises(DocumentError, match=r"'broken' cannot be stored with the key"):
+        in_memory.add([broken])
+
+
+def test_content_of_other_writers_is_read_as_llama_index_reads_it(
+    in_memory: VecstoreVectorStore,
+) -> None:
+    def stored(content: str) -> None:
+        theirs = {"_node_content": content, "_node_type": "TextNode"}
+        in_memory.store.add([Document("new", theirs, "theirs", [1.0, 0.0])])
+
+    stored('{"id_": "theirs", "text_resource": {"text": "old"}}')
+    assert in_memory.get_nodes(["theirs"])[0].text == "new"
+    for broken in ("{", '{"id_": 3}', '{"id_": "theirs", "relationships": {"1": "no node"}}'):
+        stored(broken)
+        with pytest.raises(ValueError, match=r"."):
+            in_memory.get_nodes(["theirs"])
+
+
+def test_filters_that_come_again_are_read_once(in_memory: VecstoreVectorStore) -> None:
+    def wanted(value: Any, operator: str = "==", condition: str = "and") -> Any:
+        inner = several(condition, one("weight", operator, value), one("rank", "!=", "z"))
+        return in_memory._filter(several("and", inner))
+
+    assert wanted(2) is wanted(2)
+    others = [wanted(2.0), wanted("2"), wanted([2], "in"), wanted(2, "!="), wanted(2, "==", "or")]
+    assert not any(one is wanted(2) for one in others)
+    assert len({one.to_text() for one in [wanted(2), *others]}) == 6
+    for _ in range(2):
+        with pytest.raises(FilterError, match="text_match"):
+            wanted("a", "text_match")
 
 
 def test_ids_of_nodes_and_documents(adapter: VecstoreVectorStore, theirs: Theirs) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from numbers import Real
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ class FilterCache:
 
     Args:
         read: Makes a filter of a dict.
+        objects: The classes of a framework's own filters, each with the names of its attributes.
 
     Example:
         >>> from vecstore.interop import from_mongo
@@ -29,13 +30,18 @@ class FilterCache:
         False
     """
 
-    def __init__(self, read: Callable[[Any], Expression]) -> None:
+    def __init__(
+        self,
+        read: Callable[[Any], Expression],
+        objects: Mapping[type, tuple[str, ...]] | None = None,
+    ) -> None:
         self._read = read
+        self._objects = objects or {}
         self._found: dict[Any, Expression] = {}
 
     def __call__(self, written: Any) -> Expression:
         """The filter that a dict says; what is refused is refused each time."""
-        key = _key_of(written)
+        key = self._key_of(written)
         found = self._found.get(key)
         if found is None:
             found = self._read(written)
@@ -45,17 +51,21 @@ class FilterCache:
                 self._found[key] = found
         return found
 
-
-def _key_of(value: Any, depth: int = 8) -> Any:
-    """What a dict says, with its types: 1 and True are equal; None for what is not kept."""
-    kind = type(value)
-    if kind in _PLAIN:
-        return kind, value
-    if not depth or kind not in (dict, list) or len(value) > _MOST_KEPT:
-        return None
-    parts = list(value) if kind is list else [one for pair in value.items() for one in pair]
-    keys = [_key_of(part, depth - 1) for part in parts]
-    return None if None in keys else (kind, *keys)
+    def _key_of(self, value: Any, depth: int = 8) -> Any:
+        """What a dict says, with its types: 1 and True are equal; None for what is not kept."""
+        kind = type(value)
+        if kind in _PLAIN:
+            return kind, value
+        if not depth:
+            return None
+        if kind in self._objects:
+            parts = [getattr(value, name) for name in self._objects[kind]]
+        elif kind not in (dict, list) or len(value) > _MOST_KEPT:
+            return None
+        else:
+            parts = value if kind is list else [one for pair in value.items() for one in pair]
+        keys = [self._key_of(part, depth - 1) for part in parts]
+        return None if None in keys else (kind, *keys)
 
 
 def diversity_of(name: str, likeness: Any) -> float:

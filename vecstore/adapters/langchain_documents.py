@@ -21,6 +21,9 @@ except ImportError:
 
 
 _of_mongo: Final = FilterCache(from_mongo)
+_BLANK: Final = vars(Document(id="-", page_content=""))
+_SET: Final = ("id", "metadata", "page_content")
+_put: Final = object.__setattr__
 
 
 def read_filter(filter: Any) -> FilterInput:
@@ -47,7 +50,17 @@ def stored_of(
 
 def documents_of(found: Iterable[Stored]) -> list[Document]:
     """Documents of a store as LangChain's."""
-    return [Document(id=one.id, page_content=one.text, metadata=one.metadata) for one in found]
+    made = []
+    for one in found:
+        # What their constructor checks is checked; this is what pydantic's model_construct does.
+        document = Document.__new__(Document)
+        values = {**_BLANK, "id": one.id, "page_content": one.text, "metadata": one.metadata}
+        _put(document, "__dict__", values)
+        _put(document, "__pydantic_fields_set__", set(_SET))
+        _put(document, "__pydantic_extra__", None)
+        _put(document, "__pydantic_private__", None)
+        made.append(document)
+    return made
 
 
 def scored_of(found: Iterable[Stored]) -> list[tuple[Document, float]]:

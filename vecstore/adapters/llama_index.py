@@ -6,9 +6,10 @@ Needs llama-index-core, the extra `llama-index`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, cast
 
-from vecstore.adapters.arguments import diversity_of
+from vecstore.adapters.arguments import FilterCache, diversity_of
 from vecstore.adapters.llama_index_nodes import nodes_of, stored_of
 from vecstore.document import Document
 from vecstore.errors import BackendNotInstalledError, ConfigurationError
@@ -16,14 +17,19 @@ from vecstore.filter.builder import F
 from vecstore.filter.tree import Expression, FilterInput, Group
 from vecstore.installing import install_line
 from vecstore.interop import from_llama_index
+from vecstore.schema import Schema
 from vecstore.store.arguments import read_chosen, read_filter
 from vecstore.store.base import VectorStore as Store
 
 try:
-    from llama_index.core.bridge.pydantic import Field
+    from llama_index.core.bridge.pydantic import Field, PrivateAttr
     from llama_index.core.schema import BaseNode
     from llama_index.core.vector_stores.types import (
         BasePydanticVectorStore,
+        FilterCondition,
+        FilterOperator,
+        MetadataFilter,
+        MetadataFilters,
         VectorStoreQuery,
         VectorStoreQueryMode,
         VectorStoreQueryResult,
@@ -41,6 +47,13 @@ _OF_QUERY = {
 }
 _OF_MMR = {"diversity": "mmr_threshold=...", "fetch_k": "mmr_prefetch_k=..."}
 """What a search is not told twice: options of the store, and what says them in LlamaIndex."""
+_OBJECTS = {
+    MetadataFilters: ("condition", "filters"),
+    MetadataFilter: ("key", "operator", "value"),
+    FilterCondition: ("value",),
+    FilterOperator: ("value",),
+}
+_MODES = (VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.MMR)
 
 
 class VecstoreVectorStore(BasePydanticVectorStore):
@@ -75,6 +88,7 @@ class VecstoreVectorStore(BasePydanticVectorStore):
 
     stores_text: bool = True
     store: Any = Field(exclude=True, repr=False)
+    _read: Any = PrivateAttr()
 
     def __init__(self, store: Store) -> None:
         if not isinstance(store, Store):
@@ -83,6 +97,7 @@ class VecstoreVectorStore(BasePydanticVectorStore):
                 "VecstoreVectorStore(open_store(url))"
             )
         super().__init__(store=store)
+        self._read = FilterCache(partial(_read, store.schema), _OBJECTS)
 
     @classmethod
     def class_name(cls) -> str:
@@ -203,15 +218,31 @@ class VecstoreVectorStore(BasePydanticVectorStore):
         return asked.result(await self.store.aio.search(filter=filter, **asked.options))
 
     def _filter(self, filters: Any, documents: Sequence[str] | None = None) -> FilterInput:
-        """What to select; LlamaIndex's filters with two truth values, as they are meant there."""
-        if filters is None or isinstance(filters, str | Expression | Group | bool):
+        """What to select."""
+        if filters is None:
+            filter = None
+        elif isinstance(filters, str | Expression | Group | bool):
             filter = read_filter(cast(FilterInput, filters))
         else:
-            filter = from_llama_index(filters).two_valued(self.store.schema)
+            filter = self._read(filters)
         if not documents:
             return filter
         of_documents = F.ref_doc_id.in_(list(documents))
         return of_documents if filter is None else filter & of_documents
+
+
+def _check_options(options: dict[str, Any], diverse: bool) -> None:
+    for name, theirs in (_OF_QUERY | _OF_MMR if diverse else _OF_QUERY).items():
+        if name in options:
+            raise TypeError(f"{name} of the search is said by the query: write {theirs}")
+    for name in () if diverse else ("mmr_threshold", "mmr_prefetch_factor", "mmr_prefetch_k"):
+        if name in options:
+            raise TypeError(f'{name} is of diverse queries: VectorStoreQuery(..., mode="mmr")')
+
+
+def _read(schema: Schema | None, filters: Any) -> Expression:
+    """LlamaIndex's filters with two truth values, as they are meant there."""
+    return from_llama_index(filters).two_valued(schema)
 
 
 class _Asked:
@@ -219,7 +250,7 @@ class _Asked:
 
     def __init__(self, query: VectorStoreQuery, options: dict[str, Any]) -> None:
         mode = VectorStoreQueryMode(query.mode)
-        if mode not in (VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.MMR):
+        if mode not in _MODES:
             raise ValueError(
                 f"stores of vecstore compare embeddings, and cannot answer the query mode "
                 f'"{mode.value}"; write mode="default" or mode="mmr"'
@@ -230,12 +261,8 @@ class _Asked:
                 "get_nodes(filters=...) reads nodes without searching"
             )
         diverse = mode is VectorStoreQueryMode.MMR
-        for name, theirs in (_OF_QUERY | _OF_MMR if diverse else _OF_QUERY).items():
-            if name in options:
-                raise TypeError(f"{name} of the search is said by the query: write {theirs}")
-        for name in () if diverse else ("mmr_threshold", "mmr_prefetch_factor", "mmr_prefetch_k"):
-            if name in options:
-                raise TypeError(f'{name} is of diverse queries: VectorStoreQuery(..., mode="mmr")')
+        if options:
+            _check_options(options, diverse)
         self.shown = "embedding" in (query.output_fields or ())
         self.options: dict[str, Any] = {
             **options,

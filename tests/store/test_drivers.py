@@ -26,6 +26,14 @@ def test_a_secret_that_holds_another_one_leaves_nothing_of_itself() -> None:
     assert Secrets([]).redacted("as it was") == "as it was"
 
 
+def test_a_secret_of_few_letters_leaves_words_whole() -> None:
+    secrets = Secrets(["a", "pw!", "abc"])
+    told = 'no table for a at me:a@host: password="a", pw!, abcd or abc'
+    assert secrets.redacted(told) == (
+        'no table for *** at me:***@host: password="***", ***, abcd or ***'
+    )
+
+
 @pytest.mark.parametrize("error", [Failed(f"wrong: {SECRET}"), Failed("wrong", SECRET)])
 def test_an_error_that_tells_a_secret_is_no_cause(error: Exception) -> None:
     assert Secrets([SECRET]).safe_cause(error) is None

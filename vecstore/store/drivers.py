@@ -5,6 +5,8 @@ Errors come out as ours, told without secrets.
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeVar
 
@@ -12,6 +14,8 @@ from vecstore.errors import BackendError, BackendNotInstalledError, SchemaMismat
 from vecstore.installing import install_line
 
 Item = TypeVar("Item")
+
+_SHORT: Final = 3
 
 _RETRYABLE_GRPC: Final = frozenset(
     {"UNAVAILABLE", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED", "ABORTED"}
@@ -59,12 +63,19 @@ class Secrets:
 
     def __init__(self, texts: Iterable[str | None]) -> None:
         # One may be part of another.
-        self._texts = sorted({text for text in texts if text}, key=len, reverse=True)
+        every = sorted({text for text in texts if text}, key=len, reverse=True)
+        self._long = [text for text in every if len(text) > _SHORT]
+        # Of a letter or two, words are full.
+        self._short = [
+            re.compile(rf"(?<!\w){re.escape(text)}(?!\w)") for text in every if len(text) <= _SHORT
+        ]
 
     def redacted(self, text: str) -> str:
-        """The text without them."""
-        for secret in self._texts:
+        """The text without them; those of up to three letters go where they stand by themselves."""
+        for secret in self._long:
             text = text.replace(secret, "***")
+        for pattern in self._short:
+            text = pattern.sub("***", text)
         return text
 
     def safe_cause(self, error: Exception) -> Exception | None:
@@ -100,6 +111,27 @@ def refused(
         operation=operation,
         retryable=retryable,
     )
+
+
+def why_not_opened(path: str) -> str:
+    """What stands in the way of opening a file for writing; empty where nothing is to be seen.
+
+    Example:
+        >>> why_not_opened("/none/kb.db")
+        'there is no folder /none; make it first'
+    """
+    folder = os.path.dirname(path) or os.curdir
+    if not os.path.isdir(folder):
+        return f"there is no folder {folder}; make it first"
+    if os.path.isdir(path):
+        return f"{path} is a folder, not a file"
+    if not os.path.exists(path):
+        return "" if os.access(folder, os.W_OK) else f"nothing can be written to {folder}"
+    if not os.access(path, os.R_OK):
+        return f"{path} may not be read by this user"
+    if not os.access(path, os.W_OK):
+        return f"{path} is write-protected; to read it only, open it with read_only=True"
+    return ""
 
 
 def has_passing_grpc_code(error: Exception) -> bool:

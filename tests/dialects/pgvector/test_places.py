@@ -367,3 +367,10 @@ def test_filters_as_wide_and_as_deep_as_strangers_may_send(open_pg: Open, operat
             assert store.count(filter) in range(4)
         except FilterLimitError:
             continue
+
+
+@pytest.mark.parametrize("url", ["postgresql::x", "postgresql:me:swordfish@host/kb", "postgres:kb"])
+def test_an_address_without_slashes_opens_no_other_database(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="come two slashes: postgres") as told:
+        open_store(url, dimension=2)
+    assert "swordfish" not in str(told.value)

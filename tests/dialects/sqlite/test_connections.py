@@ -266,7 +266,7 @@ def test_what_cannot_be_opened_says_why(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="there is no file"):
         open_store(f"sqlite://{tmp_path}/none.db?create=false")
     assert not (tmp_path / "none.db").exists()
-    with pytest.raises(BackendError, match=r"unable to open database file: .*none"):
+    with pytest.raises(BackendError, match=r"there is no folder .*none; make it first"):
         SQLiteStore(tmp_path / "none" / "a.db")
     for bad in ("", "a\0b", b"bytes"):
         with pytest.raises(ConfigurationError, match="has a path"):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from vecstore.errors import BackendError, ConfigurationError, StoreClosedError
-from vecstore.store.drivers import Secrets, not_installed, refused
+from vecstore.store.drivers import Secrets, not_installed, refused, why_not_opened
 from vecstore.store.transactions import Session, Transactions
 
 if TYPE_CHECKING:
@@ -112,6 +112,8 @@ class Connections(Transactions):
             )
         elif "database has been invalidated" in text:
             hint = "; nothing was lost that an add had told of: open the store anew"
+        elif "Permission denied" in text and (reason := why_not_opened(self.path or "")):
+            hint = f"; {reason}"
         elif "read-only" in text:
             hint = "; open the store without read_only"
         retryable = (bool(hint) and "lock" in text) or isinstance(error, self._conflict)

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
-from vecstore.errors import BackendError
+from vecstore.errors import BackendError, StoreFileError
 from vecstore.process import in_forked_child
 from vecstore.store.locks import InUseElsewhere, LockedFile
 
@@ -46,7 +46,7 @@ class Turns:
 
         Raises:
             BackendError: If others have it for so long.
-            OSError: If the file cannot be made.
+            StoreFileError: If the file cannot be made.
         """
         end = time.monotonic() + timeout
         if not self._lock.acquire(timeout=timeout):
@@ -89,6 +89,11 @@ def _locked(path: str, operation: str, end: float, timeout: float) -> LockedFile
         except InUseElsewhere:
             if time.monotonic() > end:
                 raise _overdue(operation, timeout, "another process") from None
+        except OSError as error:
+            raise StoreFileError(
+                f"nothing can be written to the folder {os.path.dirname(path)}, so that this store "
+                f"only reads: {error.strerror or error}"
+            ) from error
         time.sleep(wait)
         wait = min(2 * wait, _LONGEST_WAIT)
 

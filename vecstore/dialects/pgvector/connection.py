@@ -531,6 +531,10 @@ def connection_string(url: StoreURL, libpq: Mapping[str, Any]) -> str:
         ConfigurationError: If libpq cannot read it; without a word of it, which may be secret.
     """
     psycopg = _driver()
+    if url.path and not url.path.startswith("/"):
+        raise ConfigurationError(
+            f"after {url.scheme}: come two slashes: {url.scheme}://user@host:5432/database?table=docs"
+        )
     parts = {
         "host": url.host or None,
         "port": url.port,

@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import quote
 
 from vecstore.errors import BackendError, ConfigurationError
-from vecstore.store.drivers import Secrets, refused
+from vecstore.store.drivers import Secrets, refused, why_not_opened
 from vecstore.store.transactions import Session, Transactions
 
 _MAGIC: Final = b"SQLite format 3\0"
@@ -107,7 +107,7 @@ class Connections(Transactions):
         elif "readonly" in str(error):
             hint = "; open the store without read_only, on a file that can be written"
         elif "unable to open" in str(error):
-            hint = f": {self.path}"
+            hint = f": {why_not_opened(self.path or '') or self.path}"
         return refused("SQLite", operation, error, Secrets([]), retryable=busy, hint=hint)
 
 

@@ -249,11 +249,11 @@ class Chroma(Dialect[Condition]):
 _NO_TEXT_ORDER: Final = Refusal(
     "it orders numbers only, not texts",
     "store a number and order by it: seconds since 1970 for a date or time; or declare the key in "
-    'a collection that vecstore lays out: Chroma(layout="exact", schema=Schema({"key": datetime}))',
+    'a collection that vecstore lays out, layout="exact": schema=Schema({"key": datetime})',
 )
 _NO_NULLS: Final = Refusal(
     "it cannot tell whether a key is there",
-    'in collections that vecstore lays out, Chroma(layout="exact") can; elsewhere store a flag',
+    'in collections that vecstore lays out, layout="exact" can; elsewhere store a flag',
 )
 _EXACT: Final = Capabilities(
     literals={**ALL_LITERALS, **dict.fromkeys(ORDERINGS, frozenset({Kind.NUMBER}))},
@@ -275,14 +275,14 @@ _CAPABILITIES: Final[dict[str, Capabilities]] = {
         nested_keys=Refusal(
             "its metadata is flat, without objects to step into",
             "store the value under a key of its own; in collections that vecstore lays out, "
-            'Chroma(layout="exact") answers nested keys',
+            'layout="exact" answers nested keys',
         ),
         key_rule=KeyRule(
             KEY,
             Refusal(
                 "its keys are not empty, start with neither $ nor #, and are not chroma:document",
                 "rename the key; in collections that vecstore lays out, "
-                'Chroma(layout="exact") answers any key',
+                'layout="exact" answers any key',
             ),
         ),
         max_number=SAFE_DOUBLE,

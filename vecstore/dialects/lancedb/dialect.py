@@ -80,7 +80,7 @@ class LanceDB(Dialect[str]):
         return Refusal(
             "a condition on a column depends on its type, which is not known of this key",
             f"declare what the key holds: schema=Schema({{{key!r}: str}}); in tables that vecstore "
-            'lays out, LanceDB(layout="exact") answers any key',
+            'lays out, layout="exact" answers any key',
         )
 
     @property
@@ -201,8 +201,7 @@ _PLAIN: Final = Capabilities(
         re.compile(r"[^.`]+", re.DOTALL),
         Refusal(
             "the name of its column cannot be empty or hold a dot or a back-quote",
-            'rename the key; in tables that vecstore lays out, LanceDB(layout="exact") answers any '
-            "key",
+            'rename the key; in tables that vecstore lays out, layout="exact" answers any key',
         ),
     ),
     max_number=SAFE_DOUBLE,

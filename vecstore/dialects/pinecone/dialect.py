@@ -205,8 +205,8 @@ def _joined(operator: str, parts: list[Clause]) -> Clause:
 _NO_TEXT_ORDER: Final = Refusal(
     "it orders numbers only, not texts",
     "store a number and order by it: seconds since 1970 for a date or time; in namespaces that "
-    'vecstore lays out, texts of declared keys can be ordered: Pinecone(layout="exact", '
-    "schema=Schema({'key': datetime})); elsewhere those of which all are known, Schema({'key': "
+    'vecstore lays out, layout="exact", texts of declared keys can be ordered: '
+    "schema=Schema({'key': datetime}); elsewhere those of which all are known, Schema({'key': "
     "['large', 'small']})",
 )
 _EXACT: Final = Capabilities(
@@ -225,14 +225,14 @@ _CAPABILITIES: Final[dict[str, Capabilities]] = {
         nested_keys=Refusal(
             "its metadata is flat, without objects to step into",
             "store the value under a key of its own; in collections that vecstore lays out, "
-            'Pinecone(layout="exact") answers nested keys',
+            'layout="exact" answers nested keys',
         ),
         key_rule=KeyRule(
             re.compile(r"[^$].*", re.DOTALL),
             Refusal(
                 "its field names cannot start with $",
                 "rename the key; in collections that vecstore lays out, "
-                'Pinecone(layout="exact") answers any key',
+                'layout="exact" answers any key',
             ),
         ),
         max_number=SAFE_DOUBLE,

@@ -20,7 +20,7 @@ PLAIN: Final = Capabilities(
     nested_keys=Refusal(
         "its filters do not step into objects",
         "store the value as a property of its own; in collections that vecstore lays out, "
-        'Weaviate(layout="exact") answers nested keys',
+        'layout="exact" answers nested keys',
     ),
     max_number=SAFE_DOUBLE,
     max_depth=_DEPTH,
@@ -28,7 +28,7 @@ PLAIN: Final = Capabilities(
 TRIMMED: Final = Refusal(
     "it takes an empty text for null, and trims white space from texts",
     "compare with a text that neither starts nor ends with white space; in "
-    'collections that vecstore lays out, Weaviate(layout="exact") compares any',
+    'collections that vecstore lays out, layout="exact" compares any',
 )
 
 
@@ -51,7 +51,7 @@ def undeclared(path: Path) -> Refusal:
             "no property has this name: names have letters, digits and _, start with a small "
             "letter (the server makes it one) or _, and are not reserved",
             "store the value under another name; in collections that vecstore lays out, "
-            'Weaviate(layout="exact") answers any key',
+            'layout="exact" answers any key',
         )
     return Refusal("what this property holds is not declared", f"declare it: {_schema(path, None)}")
 
@@ -67,5 +67,6 @@ def unordered(path: Path, kind: Kind | None) -> Refusal:
 
 def _schema(path: Path, kind: Kind | None) -> str:
     held = {Kind.NUMBER: "float", Kind.STRING: "str", None: "..."}.get(kind, "...")
-    layout = "" if kind is None else 'layout="exact", '
-    return f"Weaviate({layout}schema=Schema({{{key_text(path)!r}: {held}}}))"
+    # The dialect and the store take it alike; in the exact layout other keys need no declaration.
+    others = "" if kind is None else ", others='allow'"
+    return f"schema=Schema({{{key_text(path)!r}: {held}}}{others})"

@@ -69,6 +69,27 @@ def bring(run: Run, *options: str, store: str = "memory:kb.json") -> Outcome:
                *options)  # fmt: skip
 
 
+def test_what_is_embedded(run: Run, docs: Path) -> None:
+    assert bring(run, "--embed-as", "metadata").code == 0
+    rye = next(text for text in asked(docs) if "is sour" in text)
+    assert rye.splitlines()[:3] == ["headings: Bread, Rye", "source: bread.md", "title: Bread"]
+    [stored] = open_store("memory:kb.json").get(filter="headings == 'Rye'")
+    assert "title:" not in stored.text
+    assert " 2 unchanged" in bring(run, "--embed-as", "metadata").out
+    assert asked(docs) == []
+    (docs.parent / "texts_of_sync.py").write_text("def loud(one):\n    return one.text.upper()\n")
+    assert " 2 changed" in bring(run, "--embed-as", "texts_of_sync:loud").out
+    assert any("RYE IS SOUR" in text for text in asked(docs))
+    for wrong, told in [
+        ("titles", "write metadata, or module:attribute"),
+        ("texts_of_sync:quiet", "cannot be loaded: AttributeError"),
+        ("texts_of_sync:__name__", "embed_as is a function"),
+    ]:
+        outcome = bring(run, "--embed-as", wrong)
+        assert outcome.code == 2
+        assert told in " ".join(outcome.err.split())
+
+
 def test_a_folder_again_and_again(run: Run, docs: Path, tmp_path: Path) -> None:
     outcome = bring(run)
     assert outcome.code == 0

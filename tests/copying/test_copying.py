@@ -158,6 +158,19 @@ def test_addresses(tmp_path: Path) -> None:
             copy(same, same)
 
 
+def test_options_of_addresses(tmp_path: Path) -> None:
+    there = f"memory:{tmp_path}/a.json"
+    dot = {"metric": "dot"}
+    copy(filled(metric="dot"), there, destination_options=dot)
+    with pytest.raises(SchemaMismatchError, match="dot"):
+        copy(there, SimpleVectorStore(), source_options=dot)
+    for options in ({"source_options": dot}, {"destination_options": dot}):
+        with pytest.raises(ConfigurationError, match="_options are those of an address"):
+            copy(filled(), tmp_path / "docs.jsonl", **options)
+    with pytest.raises(TypeError, match="no option 'api_key'"):
+        copy(filled(), f"memory:{tmp_path}/b.json", destination_options={"api_key": "x"})
+
+
 def test_a_file_is_not_copied_over_itself_under_another_name(tmp_path: Path) -> None:
     path = tmp_path / "docs.jsonl"
     copy(filled(), path)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from vecstore.cli.keys import server_key
 from vecstore.cli.terminal import NEGATIVE, JsonOption, expected_errors, print_json
 
 COPY_EXAMPLES = """
@@ -17,6 +18,8 @@ COPY_EXAMPLES = """
   vecstore copy memory:kb.json backup.parquet --filter "year >= 2020"
 
   vecstore copy backup.jsonl 'milvus://localhost:19530?collection=docs' --on-conflict replace
+
+  vecstore copy 'qdrant+https://db.example.com/docs' docs.parquet --source-key-env QDRANT_KEY
 """
 
 
@@ -29,6 +32,7 @@ class Conflict(enum.Enum):
 
 
 _PLACE = "The address of a store, or a file that ends in .jsonl or .parquet."
+_KEY = "The environment variable that holds the key of its server."
 
 
 def copy(
@@ -54,6 +58,14 @@ def copy(
     any_metric: Annotated[
         bool, typer.Option("--any-metric", help="Copy also where the metrics differ.")
     ] = False,
+    source_key_env: Annotated[
+        str | None,
+        typer.Option("--source-key-env", metavar="VARIABLE", show_default=False, help=_KEY),
+    ] = None,
+    destination_key_env: Annotated[
+        str | None,
+        typer.Option("--destination-key-env", metavar="VARIABLE", show_default=False, help=_KEY),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Copy documents with their ids and vectors from one store or file to another.
@@ -74,6 +86,10 @@ def copy(
                 on_conflict=on_conflict.value,
                 batch_size=batch_size,
                 any_metric=any_metric,
+                source_options=server_key(source, source_key_env, option="--source-key-env"),
+                destination_options=server_key(
+                    destination, destination_key_env, option="--destination-key-env"
+                ),
                 progress=bar.reach,
             )
     if as_json:

@@ -10,6 +10,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from vecstore.cli.keys import KeyEnvOption, server_key
 from vecstore.cli.screen import answers, error_text, wrapped
 from vecstore.cli.settings import build_dialect, complete_dialect, read_schema
 from vecstore.cli.sources import SourceOption, read_filter
@@ -72,6 +73,7 @@ def explain(
     ] = None,
     source: SourceOption = None,
     schema: SchemaOption = None,
+    key_env: KeyEnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a filter becomes: rewritten, and as every backend's own query.
@@ -90,7 +92,7 @@ def explain(
         outcomes = [
             (name, outcome_of(build_dialect(name, None, declared), expression)) for name in names
         ]
-        told = None if store is None else _explained(store, expression, declared)
+        told = None if store is None else _explained(store, expression, declared, key_env)
     steps = rewrites(expression)
     if as_json:
         print_json(
@@ -126,10 +128,12 @@ def explain(
                 console.print(Text(wrapped(partly, console.width), "dim"))
 
 
-def _explained(url: str, expression: Expression, schema: Schema | None) -> Explanation:
+def _explained(
+    url: str, expression: Expression, schema: Schema | None, key_env: str | None
+) -> Explanation:
     from vecstore.store.url import open_existing
 
-    with open_existing(url, schema=schema) as store:
+    with open_existing(url, schema=schema, **server_key(url, key_env)) as store:
         return store.explain(expression)
 
 

@@ -8,6 +8,8 @@ import re
 import sys
 import time
 import warnings
+from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +19,7 @@ from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
+from vecstore.cli.keys import KeyEnvOption, server_key
 from vecstore.cli.screen import answers, progress_bar, remarks
 from vecstore.cli.terminal import (
     NEGATIVE,
@@ -32,6 +35,7 @@ from vecstore.cli.terminal import (
     print_json,
     read_row,
     shown_name,
+    visible,
 )
 from vecstore.document import Document
 from vecstore.embedders.opening import open_embedder
@@ -74,6 +78,34 @@ def load_embedder(name: str) -> Any:
             raise CommandError(str(error)) from None
         raise CommandError(
             f"the embedder {name!r} cannot be made: {type(error).__name__}: {error}"
+        ) from None
+
+
+def load_embed_as(name: str | None) -> Any:
+    """What is embedded of a document: None for its text, or a function from it to a text.
+
+    Raises:
+        CommandError: If there is none of that name, or it cannot be loaded.
+    """
+    if name is None:
+        return None
+    if name == "metadata":
+        from vecstore.content import ContentFormatter
+
+        return ContentFormatter().for_embedding
+    module, colon, path = name.partition(":")
+    if not (module and colon and path):
+        raise CommandError(
+            f"--embed-as {visible(name)}: write metadata, or module:attribute, a function from a "
+            "document to a text, such as my_texts:titled"
+        )
+    sys.path.insert(0, os.getcwd())
+    try:
+        return attrgetter(path)(import_module(module))
+    except Exception as error:
+        raise CommandError(
+            f"--embed-as {visible(name)} cannot be loaded: {type(error).__name__}: {error}; try it "
+            f"with: python -c 'import {visible(module)}'"
         ) from None
 
 
@@ -234,6 +266,7 @@ def search(
         float | None, typer.Option("--threshold", help="Leave out what scores less.")
     ] = None,
     embedder: EmbedderOption = "wordllama",
+    key_env: KeyEnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find the documents of a store that are nearest to a text.
@@ -249,7 +282,7 @@ def search(
             )
         except ValueError as error:  # a blank query, or a threshold that is no number
             raise CommandError(str(error)) from None
-        with _opened(store, embedder) as opened_store:
+        with _opened(store, embedder, key_env) as opened_store:
             found = opened_store.search(request)
     if as_json:
         print_json([hit_object(document) for document in found])
@@ -261,11 +294,12 @@ def search(
         raise typer.Exit(NEGATIVE)
 
 
-def _opened(store: str, embedder: str) -> VectorStore:
+def _opened(store: str, embedder: str, key_env: str | None) -> VectorStore:
     if _ADDRESS.match(store):
         from vecstore.store.url import open_store
 
-        return open_store(store, embedder=load_embedder(embedder))
+        key = server_key(store, key_env)
+        return open_store(store, embedder=load_embedder(embedder), **key)
     from vecstore.simple.store import SimpleVectorStore
 
     return SimpleVectorStore(load_embedder(embedder)).load(Path(store))

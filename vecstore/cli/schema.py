@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from vecstore.cli.keys import KeyEnvOption, server_key
 from vecstore.cli.terminal import (
     BadLine,
     CommandError,
@@ -61,6 +62,7 @@ def infer(
     as_toml: Annotated[
         bool, typer.Option("--toml", help="Print the schema alone, as a file for --schema.")
     ] = False,
+    key_env: KeyEnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Look at documents, and propose a schema that all of them fit."""
@@ -70,7 +72,7 @@ def infer(
         if _is_address(source):
             from vecstore.store.url import open_existing
 
-            with open_existing(source) as store:
+            with open_existing(source, **server_key(source, key_env)) as store:
                 found = Inference.of(store)
         else:
             found = Inference.of(_rows(source, key_path(key)))

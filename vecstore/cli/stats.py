@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from vecstore.cli.keys import KeyEnvOption, server_key
 from vecstore.cli.terminal import (
     FilterArgument,
     FilterFileOption,
@@ -55,6 +56,7 @@ def stats(
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=0, help="How many values at most.")
     ] = 20,
+    key_env: KeyEnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show which keys documents have, or with --key which values, and how many hold each.
@@ -68,7 +70,7 @@ def stats(
         given = argument is not None or file is not None
         filter = parsed_filter(argument, file) if given else None
         path = key_path(key)
-        with open_existing(url) as store:
+        with open_existing(url, **server_key(url, key_env)) as store:
             if not path:
                 _print_fields(store, filter, as_json)
             else:

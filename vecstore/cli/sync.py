@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vecstore.cli.index_search import EmbedderOption, Fault, load_embedder
+from vecstore.cli.index_search import EmbedderOption, Fault, load_embed_as, load_embedder
+from vecstore.cli.keys import KeyEnvOption, server_key
 from vecstore.cli.screen import answers, progress_bar, remarks
 from vecstore.cli.terminal import (
     NEGATIVE,
@@ -92,6 +93,18 @@ def sync(
         typer.Option("--on-error", help="A file that cannot be read: skip it and say so, or stop."),
     ] = Fault.SKIP,
     embedder: EmbedderOption = "wordllama",
+    embed_as: Annotated[
+        str | None,
+        typer.Option(
+            "--embed-as",
+            metavar="WHAT",
+            show_default="the text",
+            help="What is embedded of a chunk: [bold]metadata[/], its title and headings above the "
+            "text, or [bold]module:attribute[/], a function from a document to a text. It is "
+            "stored as it is.",
+        ),
+    ] = None,
+    key_env: KeyEnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Bring a store into step with the files of a folder, and embed only what is new.
@@ -116,7 +129,12 @@ def sync(
             raise CommandError(f"there is no file to be read{_left_out(left_out)}")
         started = time.perf_counter()
         with (
-            open_store(store, embedder=load_embedder(embedder)) as opened,
+            open_store(
+                store,
+                embedder=load_embedder(embedder),
+                embed_as=load_embed_as(embed_as),
+                **server_key(store, key_env),
+            ) as opened,
             progress_bar("Comparing" if dry_run else "Indexing", len(listed)) as bar,
         ):
             report = bring(

@@ -70,6 +70,8 @@ def copy(
     on_conflict: OnConflict = "skip",
     batch_size: int = 1_000,
     any_metric: bool = False,
+    source_options: Mapping[str, Any] | None = None,
+    destination_options: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Copied:
     """Copy documents with their ids, metadata and vectors; nothing is embedded.
@@ -97,6 +99,9 @@ def copy(
             the document, or raise an ``"error"`` before the batch is written.
         batch_size: How many documents are held in memory.
         any_metric: Copy also where the metrics differ, so that the scores will.
+        source_options: What :func:`~vecstore.open_store` takes besides the address of the source,
+            such as ``{"api_key": key}``.
+        destination_options: The same of the destination.
         progress: Called after each batch with the documents done so far and their number (None
             where it is not known).
 
@@ -127,14 +132,17 @@ def copy(
         raise ValueError(f"batch_size is a whole number from 1 on, not {shown(batch_size)}")
     wanted = read_filter(filter)
     _check_apart(source, destination)
+    options_there = _options("destination", destination, destination_options)
     with ExitStack() as opened:
-        given = opened.enter_context(_opened(source, open_existing))
+        options = _options("source", source, source_options)
+        given = opened.enter_context(_opened(source, partial(open_existing, **options)))
         wanted_there: dict[str, Any] = {"create": True}
         if isinstance(given, VectorStore):
             wanted_there["metric"] = given.metric
             if given.dimension is not None:
                 wanted_there["dimension"] = given.dimension
-        opener = partial(open_with, defaults=wanted_there)
+        defaults = {name: one for name, one in wanted_there.items() if name not in options_there}
+        opener = partial(open_with, defaults=defaults, **options_there)
         target = opened.enter_context(_opened(destination, opener))
         if isinstance(given, VectorStore) and isinstance(target, VectorStore):
             _check_vectors(given, target, any_metric)
@@ -410,6 +418,18 @@ def _opened(
     if _is_file(place):
         return nullcontext(document_file(Path(place)))
     return opener(place)
+
+
+def _options(which: str, place: Place, options: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What a place is opened with besides its address."""
+    if not options:
+        return {}
+    if not isinstance(place, str) or _is_file(place):
+        what = "store that is open" if isinstance(place, VectorStore) else "file"
+        raise ConfigurationError(
+            f"{which}_options are those of an address; the {which} is a {what}, and takes none"
+        )
+    return dict(options)
 
 
 def _is_file(place: str) -> bool:

@@ -193,11 +193,15 @@ class BoundEmbedder:
 
     def __init__(self, embedder: EmbedderInput) -> None:
         if isinstance(embedder, type) or not (isinstance(embedder, Embedder) or callable(embedder)):
-            shown = (
-                f"the class {embedder.__name__}; pass an instance: {embedder.__name__}(...)"
-                if isinstance(embedder, type)
-                else f"a {type(embedder).__name__}"
-            )
+            if isinstance(embedder, type):
+                shown = f"the class {embedder.__name__}; pass an instance: {embedder.__name__}(...)"
+            elif isinstance(embedder, str):  # not shown: it might be somebody's key
+                shown = (
+                    "a text; vecstore.embedders.open_embedder makes one of a name: "
+                    'embedder=open_embedder("wordllama"), or "openai:text-embedding-3-small"'
+                )
+            else:
+                shown = f"a {type(embedder).__name__}"
             raise ConfigurationError(
                 "an embedder has the methods embed_documents(list of texts) and "
                 f"embed_query(text), or is a function from a list of texts to vectors; this is "

@@ -32,6 +32,8 @@ _BUILT_IN = {
     "sqlite": "vecstore.dialects.sqlite.dialect:SQLite",
     "weaviate": "vecstore.dialects.weaviate.dialect:Weaviate",
 }
+_ALSO = dict.fromkeys(("postgres", "postgresql", "pg", "psycopg"), "pgvector")
+"""What a dialect is taken for by those who think of the database."""
 _WITHOUT_OPTIONS: dict[type[Dialect[Any]], Dialect[Any]] = {}
 _PLUG_INS = PlugIns(
     ENTRY_POINT_GROUP,
@@ -240,7 +242,8 @@ def _load_plug_in(name: str) -> type[Dialect[Any]]:
         from difflib import get_close_matches
 
         known = dialect_names()
-        close = get_close_matches(name.lower(), known, n=1)
+        meant = _ALSO.get(name.lower())
+        close = [meant] if meant else get_close_matches(name.lower(), known, n=1)
         suggestion = f"; did you mean {close[0]!r}?" if close else ""
         raise DialectNotFoundError(
             f"there is no dialect {name!r}{suggestion} (known: {', '.join(known)})"

@@ -379,7 +379,9 @@ def _to_list(items: list[Any]) -> list[Scalar]:
         if isinstance(item, Mapping) or list_items(item) is not None:
             what = "objects" if isinstance(item, Mapping) else "lists"
             raise UnusableValue(
-                f"a list cannot hold {what}", "store them under keys of their own, or as text"
+                f"a list cannot hold {what}",
+                "store them under keys of their own, as text, or where no filter looks: "
+                "Document(..., extra=...)",
             )
         scalar = to_scalar(item)
         kind = _SCALAR_KINDS[type(scalar)]

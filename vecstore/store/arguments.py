@@ -322,7 +322,8 @@ def read_ids(ids: Iterable[str] | None, method: str) -> tuple[str, ...] | None:
             f"{method} takes a list of ids first; to select by a filter write {method}(filter=...)"
         )
     if isinstance(ids, Mapping | bytes) or not isinstance(ids, Iterable):
-        raise TypeError(f"{method} takes a list of ids, not {_a(ids)}")
+        write = f"; write {method}(['{ids}'])" if _is_number(ids) else ""
+        raise TypeError(f"{method} takes a list of ids, not {_a(ids)}{write}")
     listed = list(ids)
     if _are_possible(listed):
         return tuple(listed)
@@ -330,6 +331,7 @@ def read_ids(ids: Iterable[str] | None, method: str) -> tuple[str, ...] | None:
         if not isinstance(item, str):
             raise TypeError(
                 f"{method} takes a list of ids, which are texts; item {position} is {_a(item)}"
+                + (f": write '{item}'" if _is_number(item) else "")
             )
     return tuple([str.__str__(item) for item in listed if is_possible_id(item)])
 
@@ -521,6 +523,11 @@ def _query_vector(value: Any) -> Any:
         return to_vector(value)
     except VectorFault as fault:
         raise ValueError(f"the query vector {fault}") from None
+
+
+def _is_number(id: object) -> bool:
+    """Whether an id is a number, as elsewhere, and short enough to be shown as the text it is."""
+    return type(id) is int and abs(id) < 10**20
 
 
 def _a(value: object) -> str:

@@ -512,8 +512,15 @@ def _load_plug_in(scheme: str) -> type[VectorStore]:
         raise _not_imported(error) from error
     if loaded is None:
         known = store_schemes()
+        meant = _closest(scheme, known)
+        if scheme in ("http", "https", "localhost") or "." in scheme:  # a host and a port
+            secure = "; over HTTPS qdrant+https://host/docs" if scheme == "https" else ""
+            meant = (
+                "; an address says first which engine is there: qdrant://host:6333/docs, "
+                f"weaviate://host:8080/Docs{secure}"
+            )
         raise ConfigurationError(
-            f"there is no store for {scheme}:{_closest(scheme, known)} (known: {', '.join(known)})"
+            f"there is no store for {scheme}:{meant} (known: {', '.join(known)})"
         )
     return loaded
 

@@ -146,9 +146,17 @@ class Calls:
                 error,
                 self._secrets,
                 retryable=_is_retryable(error),
-                hint=_hint(error),
+                hint=self._hint(operation, error),
             )
             raise failure from self._secrets.safe_cause(error)
+
+    def _hint(self, operation: str, error: Exception) -> str:
+        if type(error).__name__ == "NotFoundError":
+            return "; if somebody deleted the collection, open the store anew with create=True"
+        if operation == "open" and "Could not connect" in str(error) and not self.local:
+            at = f"{self._address['host']}:{self._address['port']}"
+            return f" Start the server at {at}, or say where it is."
+        return ""
 
     @property
     def in_memory(self) -> bool:
@@ -250,9 +258,3 @@ def _is_retryable(error: Exception) -> bool:
     if status == 429 or (isinstance(status, int) and status > 500):
         return True
     return type(error).__module__.partition(".")[0] in ("httpx", "httpcore")
-
-
-def _hint(error: Exception) -> str:
-    if type(error).__name__ == "NotFoundError":
-        return "; if somebody deleted the collection, open the store anew with create=True"
-    return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from vecstore.dialects.qdrant.folders import LocalEngine, close_engine, engine_of, open_folder
 from vecstore.errors import ConfigurationError, StoreClosedError, VecstoreError
@@ -93,8 +94,17 @@ class Calls:
                 told = self._secrets.redacted(str(error).strip()) or type(error).__name__
                 raise ConfigurationError(f"QdrantClient: {told}") from None
             retryable = _is_retryable(error)
-            failure = refused("Qdrant", operation, error, self._secrets, retryable=retryable)
+            hint = self._where() if operation == "open" and retryable else ""
+            failure = refused(
+                "Qdrant", operation, error, self._secrets, retryable=retryable, hint=hint
+            )
             raise failure from self._secrets.safe_cause(error)
+
+    def _where(self) -> str:
+        """Where no server answered, without what else an address may hold."""
+        parts = urlsplit(str(self._options.get("url") or f"//{self._options.get('host') or ''}"))
+        host = parts.netloc.rpartition("@")[2]
+        return f"; start the server at {host}, or say where it is" if host else ""
 
     @property
     def in_memory(self) -> bool:

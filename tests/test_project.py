@@ -618,6 +618,13 @@ def test_every_public_name_resolves(door: str) -> None:
     assert set(module.__all__) <= set(dir(module))
 
 
+def test_python_can_say_which_public_name_was_meant() -> None:
+    with pytest.raises(AttributeError) as caught:
+        vecstore.SimpleVectorstore  # type: ignore[attr-defined]
+    # Of these it makes "Did you mean: 'SimpleVectorStore'?" where it prints the error.
+    assert (caught.value.name, caught.value.obj) == ("SimpleVectorstore", vecstore)
+
+
 @pytest.mark.parametrize("door", DOORS)
 def test_public_names_are_sorted_and_public(door: str) -> None:
     names = import_module(door).__all__

@@ -28,7 +28,9 @@ def door(
     def load(name: str) -> object:
         home = homes.get(name)
         if home is None:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+            # With these, Python says which name was meant.
+            said = f"module {module!r} has no attribute {name!r}"
+            raise AttributeError(said, name=name, obj=sys.modules[module])
         value: object = getattr(import_module(home), name)
         setattr(sys.modules[module], name, value)  # the next time, nobody asks here
         return value

@@ -210,6 +210,18 @@ def test_a_table_that_is_dropped_is_told(tmp_path: Path) -> None:
                 call()
 
 
+@pytest.mark.parametrize("column", ["id", "vector", "vecstore_tokens", "vecstore_extra"])
+def test_a_table_made_anew_without_a_column_is_told(tmp_path: Path, column: str) -> None:
+    with LanceDBStore("docs", path=tmp_path) as store:
+        store.add([document("a").replace(extra=[1])])
+        others = lancedb.connect(tmp_path)
+        rows = others.open_table("docs").to_arrow().drop_columns([column])
+        others.drop_table("docs")
+        others.create_table("docs", rows)
+        with pytest.raises(SchemaMismatchError, match=f"no column {column} any more.*open the"):
+            store.search(vector=[1, 0], filter="n == 1")
+
+
 def test_tables_have_a_primary_key(tmp_path: Path) -> None:
     """Without it two merges that meet insert one id twice."""
     with LanceDBStore("docs", path=tmp_path, dimension=2) as store:

@@ -177,6 +177,13 @@ class Calls:
                     f"the table {self.table_name!r} was there and is gone: somebody dropped it; "
                     "open the store again"
                 ) from self._secrets.safe_cause(error)
+            missing = _NO_COLUMN.search(told)
+            if missing is not None:  # whatever the filter: its keys are no columns
+                column = missing[missing.lastindex or 0]
+                raise SchemaMismatchError(
+                    f"the table {self.table_name!r} has no column {column} any more: "
+                    "somebody has made it anew, or changed it; open the store again"
+                ) from self._secrets.safe_cause(error)
             failure = refused(
                 "LanceDB",
                 operation,
@@ -217,6 +224,10 @@ def check_folder(folder: str, create: bool) -> None:
         ) from error
 
 
+_NO_COLUMN: Final = re.compile(
+    r"No field named (\w+)|[Ff]ield '(\w+)' (?:does not exist|not found)"
+    r"|[Cc]olumn (\w+) (?:does not exist|not found)"
+)
 _FORKED: Final = (
     "this process was forked from one that has LanceDB at work, whose threads and locks do not "
     "outlive that: a call may never end. Start processes by spawn or forkserver "

@@ -83,6 +83,7 @@ class ChromaRows(Rows):
     """
 
     name = "Chroma"
+    asked_once = True
 
     def __init__(self, write: Write = as_it_is) -> None:
         from chromadb import EphemeralClient

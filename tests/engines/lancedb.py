@@ -82,6 +82,7 @@ class LanceRows(Rows):
     """Tables in a folder, one for each time that something is loaded; queries are conditions."""
 
     name = "LanceDB"
+    asked_once = True
 
     def __init__(self, columns: Columns = own_columns, *, index_from: int | None = None) -> None:
         import lancedb

@@ -67,6 +67,7 @@ class MilvusRows(Rows):
     """
 
     name = "Milvus"
+    asked_once = True
 
     def __init__(
         self, uri: str, tags_of: Callable[[Mapping[str, Any]], list[str]] = no_tags

@@ -140,6 +140,7 @@ class QdrantLocalRows(_ClientRows):
     """The local mode of ``qdrant_client``: the same rules, written again in Python."""
 
     name = "Qdrant (local mode)"
+    asked_once = True
 
     def __init__(self) -> None:
         from qdrant_client import QdrantClient

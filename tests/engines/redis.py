@@ -17,6 +17,7 @@ class RedisRows(Rows):
     """Hashes under the numbers of their ids; queries are texts."""
 
     name = "Redis"
+    asked_once = True
 
     def __init__(self, layout: Layout) -> None:
         import redis

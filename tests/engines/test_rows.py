@@ -97,6 +97,24 @@ def test_running_loads_only_what_is_new() -> None:
         assert rows.loads == 3
 
 
+def test_an_answer_is_kept_until_other_documents_are_loaded() -> None:
+    class Slow(CountingRows):
+        asked_once = True
+
+    with Slow() as rows:
+        of_k = "json_extract(metadata, '$.k') = ?"
+        rows.load(BOTH)
+        for _ in range(2):
+            assert rows.select(of_k, (1,)) == {"one"}
+            assert rows.select(of_k, (2,)) == {"it's two"}
+        assert rows.selects == 2
+        rows.select(of_k, (2,)).clear()  # what the caller does with it is the caller's
+        assert rows.select(of_k, (2,)) == {"it's two"}
+        rows.load({"three": {"k": 2}})
+        assert rows.select(of_k, (2,)) == {"three"}
+        assert rows.selects == 3
+
+
 def test_rows_are_replaced() -> None:
     with SqliteRows() as rows:
         rows.load(BOTH)
@@ -337,7 +355,10 @@ def test_one_thread_at_a_time_in_local_mode() -> None:
         def __getattr__(self, name: str) -> Any:
             return getattr(self._client, name)
 
-    with QdrantLocalRows() as rows:
+    class Asking(QdrantLocalRows):
+        asked_once = False
+
+    with Asking() as rows:
         rows._client = Alone(rows._client)
         rows.load(BOTH)
         threads = [threading.Thread(target=rows.select, args=(None,)) for _ in range(4)]

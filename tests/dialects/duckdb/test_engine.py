@@ -11,8 +11,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from vecstore import F, compile_filter
-from vecstore.dialects.duckdb import DuckDB
+from vecstore import Document, Expression, F, Op, compile_filter
+from vecstore.dialects.duckdb import DuckDB, DuckDBStore
 from vecstore.dialects.duckdb.dialect import json_path
 
 
@@ -113,3 +113,19 @@ def test_a_forked_child_is_handed_the_database_of_its_parent_as_its_own(tmp_path
         capture_output=True, text=True, timeout=60, check=True,
     )  # fmt: skip
     assert run.stdout == "1\n"
+
+
+def test_many_conditions_are_joined_in_groups_and_what_is_unknown_is_no_match() -> None:
+    # A thousand of them on one key took the optimizer minutes, one by one.
+    one_key = Expression(Op.AND, *[F.k == f"v{n}" for n in range(1_000)])
+    assert DuckDB().compile(one_key).query.count("list_bool_and(") == 32
+    assert "list_bool_and(" not in DuckDB().compile("a > 1 AND b > 1").query
+    keys = [f"k{n}" for n in range(100)]
+    with DuckDBStore(dimension=1) as store:
+        whole = dict.fromkeys(keys, 1)
+        others = {"none": {}, "one is less": {**whole, "k99": 0}, "one is missing": dict(whole)}
+        del others["one is missing"]["k50"]
+        documents = {"whole": whole, **others}
+        store.add(Document("", one, id, [1]) for id, one in documents.items())
+        asked = Expression(Op.AND, *[F[key] > 0 for key in keys])
+        assert [one.id for one in store.get(filter=asked)] == ["whole"]

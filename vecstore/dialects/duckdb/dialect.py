@@ -23,6 +23,10 @@ _KINDS: Final = {
     Kind.NUMBER: (_NUMBERS, "DOUBLE"),
     Kind.BOOL: ("{} = 'BOOLEAN'", "BOOLEAN"),
 }
+# Hundreds of conditions on one key, joined by AND one by one, keep DuckDB's optimizer busy for
+# minutes (400 of them 13 seconds, 1,000 over 80). In groups they take it two seconds at most, and
+# rows that a group leaves out are not looked at by the next one.
+_GROUP: Final = 32
 _CAPABILITIES: Final = Capabilities(max_number=SAFE_DOUBLE, max_depth=100, max_atoms=1_000)
 
 
@@ -67,6 +71,16 @@ class DuckDB(SqlDialect):
     def capabilities(self) -> Capabilities:
         """Everything, as far as doubles tell numbers apart."""
         return _CAPABILITIES
+
+    def all_of(self, parts: list[SqlPart]) -> SqlPart:
+        """``(a AND b ...)``; many of them in groups."""
+        if len(parts) <= _GROUP:
+            return joined(parts, " AND ")
+        # A list's NULLs would be passed over.
+        decided: list[SqlPart] = [["(", *part, ") IS TRUE"] for part in parts]
+        groups = (decided[at : at + _GROUP] for at in range(0, len(parts), _GROUP))
+        anded = [["list_bool_and(list_value", *joined(group, ", "), ")"] for group in groups]
+        return joined(anded, " AND ")
 
     def order(self, atom: Expression) -> SqlPart:
         """A comparison that is guarded by the type of the value."""

@@ -106,6 +106,18 @@ hooks answer, at length (the last three; shorter tests of each stay); filters on
 :data:`OF_THE_DIALECT`); and random ones in two more methods than the four that
 ``test_random_filters`` asks: these change by filter in tests of their own."""
 
+OF_THE_BASE = (
+    "test_many_searches_at_once",
+    "test_documents_come_in_order",
+    "test_values_of_every_kind_in_order",
+    "test_values_are_those_of_the_documents",
+    "test_values_are_counted_as_filters_count",
+    "test_bounds_are_those_of_the_documents",
+)
+"""At length what the base does for a store that has no hook for it: one search after the other, and
+order and statistics over ``_scan_metadata``. Shorter tests of order and statistics stay, and the
+store with the fewest hooks runs all of them."""
+
 OF_THE_DIALECT = (
     "test_every_operator",
     "test_keys_inside_objects_and_odd_keys",

@@ -10,7 +10,12 @@ from uuid import uuid4
 import pytest
 
 from tests.dialects.conformance.test_milvus import ORDERINGS, misread, unreachable
-from tests.store.choices import AWAITED, OF_EVERY_METRIC, ON_AN_ENGINE_REPEATED
+from tests.store.choices import (
+    AWAITED,
+    OF_EVERY_METRIC,
+    OF_THE_BASE,
+    ON_AN_ENGINE_REPEATED,
+)
 from vecstore import Expression, VectorStore
 from vecstore.dialects.milvus import Milvus
 from vecstore.dialects.milvus.layout import TAGS, FieldLayout
@@ -70,7 +75,8 @@ class InFile(OnMilvus):
 
 
 class TestInFile(InFile, StoreSuite):
-    repeats = ON_AN_ENGINE_REPEATED
+    # test_writers.py and test_stress.py have threads on one file as well.
+    repeats = (*ON_AN_ENGINE_REPEATED, *OF_THE_BASE, "test_eight_threads")
 
 
 class TestAwaited(InFile, AsyncStoreSuite):

@@ -10,7 +10,12 @@ from uuid import uuid4
 import pytest
 from qdrant_client import models
 
-from tests.store.choices import AWAITED, OF_EVERY_METRIC, ON_AN_ENGINE_REPEATED
+from tests.store.choices import (
+    AWAITED,
+    OF_EVERY_METRIC,
+    OF_THE_BASE,
+    ON_AN_ENGINE_REPEATED,
+)
 from vecstore import VectorStore
 from vecstore.dialects.qdrant import Qdrant
 from vecstore.dialects.qdrant.layout import LANGCHAIN, PayloadLayout
@@ -63,7 +68,7 @@ class InMemory:
 
 
 class TestInMemory(InMemory, StoreSuite):
-    repeats = ON_AN_ENGINE_REPEATED
+    repeats = (*ON_AN_ENGINE_REPEATED, *OF_THE_BASE)
 
 
 class TestAwaited(InMemory, AsyncStoreSuite):

@@ -35,7 +35,7 @@ LISTS = ("square", "round")
 VALUE = "scalar"
 
 # Symbols that the parser asks for by name.
-NAMED = (END, STRANGER, "NAME", "negation")
+NAMED = (END, STRANGER, "NAME")
 
 _HEAD = '''\
 """The grammar of ``filter.lark`` as tables. `make grammar` writes this file; do not edit it."""

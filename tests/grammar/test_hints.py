@@ -129,7 +129,7 @@ class Counter:
         self.texts: list[int] = []
         self.matches = 0
         self.widest = 0
-        real, compiled = parser.read, rows.compiled
+        real, compiled = parser.read_at_once, rows.compiled
 
         def counted(text: str, *rest: Any) -> Any:
             self.texts.append(len(text))
@@ -145,7 +145,7 @@ class Counter:
                     self.widest = max(self.widest, min(end, len(text)) - start)
                 return pattern.pattern.match(text, start, end)
 
-        monkeypatch.setattr(parser, "read", counted)
+        monkeypatch.setattr(parser, "read_at_once", counted)
         monkeypatch.setattr(rows, "compiled", Pattern)
 
 

@@ -161,8 +161,12 @@ class Span(NamedTuple):
         return Span(self.source, self.start, other.end)
 
 
+Place = tuple[str, int, int]
+"""A :class:`Span` as it is kept: a plain tuple is made in a fraction of the time."""
+
 put = object.__setattr__
 _new = object.__new__
+_span: Callable[[type[Span], Place], Span] = tuple.__new__
 
 
 def setters(owner: type, *slots: str) -> list[Callable[[Any, Any], None]]:
@@ -188,7 +192,27 @@ class Immutable:
         return self
 
 
-class Key(Immutable):
+class Placed(Immutable):
+    """What may have been read from a text."""
+
+    __slots__ = ("_place",)
+
+    _place: Place | None
+
+    @property
+    def span(self) -> Span | None:
+        """Where it stands in the filter text that it was read from; None if it was read from none.
+
+        Spans take no part in equality, hashing, ``repr`` or the dict form.
+        """
+        place = self._place
+        return None if place is None else _span(Span, place)
+
+
+(_set_place,) = setters(Placed, "_place")
+
+
+class Key(Placed):
     """A path into a document's metadata.
 
     ``Key("a", "b")`` steps into the object under ``a``; ``Key("a.b")`` is one name that holds a
@@ -208,10 +232,9 @@ class Key(Immutable):
         ('"a.b"', 'a.b')
     """
 
-    __slots__ = ("path", "span")
+    __slots__ = ("path",)
 
     path: tuple[str, ...]
-    span: Span | None
 
     def __init__(self, *segments: str, span: Span | None = None) -> None:
         if not segments:
@@ -221,14 +244,14 @@ class Key(Immutable):
         except UnusableValue as error:
             raise FilterTypeError(error.reason, span=span, hint=error.remedy) from None
         _set_path(self, path)
-        _set_key_span(self, span)
+        _set_place(self, span)
 
     @classmethod
-    def of_path(cls, path: tuple[str, ...], span: Span | None = None) -> Key:
+    def of_path(cls, path: tuple[str, ...], place: Place | None = None) -> Key:
         """A key of what ``check_segment`` returned, without the checks."""
         key: Key = _new(cls)
         _set_path(key, path)
-        _set_key_span(key, span)
+        _set_place(key, place)
         return key
 
     def __eq__(self, other: object) -> bool:
@@ -248,7 +271,7 @@ class Key(Immutable):
         return _restore_key, (self.path, self.span)
 
 
-class Value(Immutable):
+class Value(Placed):
     """A literal: one scalar, or the list on the right side of IN and NOT IN.
 
     Args:
@@ -266,11 +289,10 @@ class Value(Immutable):
         ('a', 'b')
     """
 
-    __slots__ = ("items", "kind", "span", "value")
+    __slots__ = ("items", "kind", "value")
 
     value: Scalar | tuple[Scalar, ...]
     kind: Kind
-    span: Span | None
     items: tuple[Scalar, ...]
     """The literals of a list, or the one scalar as a tuple."""
 
@@ -288,10 +310,10 @@ class Value(Immutable):
             raise FilterTypeError(error.reason, span=span, hint=error.remedy) from None
         self._fill(literal, kind, span)
 
-    def _fill(self, value: Scalar | tuple[Scalar, ...], kind: Kind, span: Span | None) -> None:
+    def _fill(self, value: Scalar | tuple[Scalar, ...], kind: Kind, place: Place | None) -> None:
         _set_value(self, value)
         _set_kind(self, kind)
-        _set_value_span(self, span)
+        _set_place(self, place)
         _set_items(self, value if type(value) is tuple else (value,))
 
     def __eq__(self, other: object) -> bool:
@@ -306,20 +328,20 @@ class Value(Immutable):
         return hash((self.kind, *map(literal_key, self.items)))
 
     @classmethod
-    def of_scalar(cls, scalar: Scalar, kind: Kind, span: Span | None = None) -> Value:
+    def of_scalar(cls, scalar: Scalar, kind: Kind, place: Place | None = None) -> Value:
         """A literal of what ``to_scalar`` returned, without the checks."""
         value: Value = _new(cls)
         _set_value(value, scalar)
         _set_kind(value, kind)
-        _set_value_span(value, span)
+        _set_place(value, place)
         _set_items(value, (scalar,))
         return value
 
     @classmethod
-    def of_scalars(cls, items: tuple[Scalar, ...], span: Span | None = None) -> Value:
+    def of_scalars(cls, items: tuple[Scalar, ...], place: Place | None = None) -> Value:
         """A list literal of what ``to_scalar`` returned, without the checks."""
-        value = cls.__new__(cls)
-        value._fill(items, Kind.LIST, span)
+        value: Value = _new(cls)
+        value._fill(items, Kind.LIST, place)
         return value
 
     def __repr__(self) -> str:
@@ -330,10 +352,8 @@ class Value(Immutable):
         return _restore_value, (self.value, self.span)
 
 
-_set_path, _set_key_span = setters(Key, "path", "span")
-_set_value, _set_kind, _set_value_span, _set_items = setters(
-    Value, "value", "kind", "span", "items"
-)
+(_set_path,) = setters(Key, "path")
+_set_value, _set_kind, _set_items = setters(Value, "value", "kind", "items")
 
 
 def _truths(items: tuple[Scalar, ...]) -> list[bool]:
@@ -435,7 +455,7 @@ class Kept:
         self.two_valued_matcher: Callable[[Mapping[str, Any]], bool] | None = None
 
 
-class Expression(Immutable):
+class Expression(Placed):
     """One operator applied to its operands.
 
     ``AND``/``OR`` take two or more expressions, ``NOT`` one; comparisons take a :class:`Key` and
@@ -470,7 +490,6 @@ class Expression(Immutable):
         "merged",
         "op",
         "operands",
-        "span",
         "value",
     )
 
@@ -480,7 +499,6 @@ class Expression(Immutable):
     """The key of a comparison or null test; AND, OR and NOT have none."""
     value: Value
     """The literal of a comparison; other expressions have none."""
-    span: Span | None
     from_outside: bool
     """Whether this comparison or null test was read from a text or a dict. Like the span it is kept
     by rewrites, and left out of equality, hash, repr and the dict form."""
@@ -513,14 +531,14 @@ class Expression(Immutable):
         self,
         op: Op,
         operands: tuple[Any, ...],
-        span: Span | None,
+        place: Place | None,
         written: Op,
         from_outside: bool = False,
         merged: tuple[Expression, ...] = (),
     ) -> None:
         _set_op(self, op)
         _set_operands(self, operands)
-        _set_span(self, span)
+        _set_place(self, place)
         _set_from_outside(self, from_outside)
         _set_merged(self, merged)
         _set_written(self, written)
@@ -791,8 +809,8 @@ class Expression(Immutable):
         return _restore_expression, (flat,)
 
 
-_set_op, _set_operands, _set_span, _set_from_outside, _set_merged = setters(
-    Expression, "op", "operands", "span", "from_outside", "merged"
+_set_op, _set_operands, _set_from_outside, _set_merged = setters(
+    Expression, "op", "operands", "from_outside", "merged"
 )
 _set_written, _set_hash = setters(Expression, "_written", "_hash")
 _set_key, _set_literal = setters(Expression, "key", "value")
@@ -819,21 +837,82 @@ FALSE = trusted(Op.IN, (Key("never"), Value(())))
 """Selects no document."""
 
 
-def read(op: Op, operands: tuple[Any, ...], span: Span, from_outside: bool) -> Expression:
+def read(op: Op, operands: tuple[Any, ...], place: Place, from_outside: bool) -> Expression:
     """Build a node that was read from a text, as ``trusted`` does but sooner."""
-    node: Expression = _new(Expression)
-    _set_op(node, op)
-    _set_operands(node, operands)
-    _set_span(node, span)
-    _set_from_outside(node, from_outside)
-    _set_merged(node, ())
-    _set_written(node, op)
-    _set_hash(node, None)
+    node: Any = _new(_OpenExpression)
+    node.op = node._written = op
+    node.operands = operands
+    node._place = place
+    node.from_outside = from_outside
+    node.merged = ()
+    node._hash = None
     if from_outside:  # comparisons and null tests alone
-        _set_key(node, operands[0])
+        node.key = operands[0]
         if len(operands) == 2:
-            _set_literal(node, operands[1])
-    return node
+            node.value = operands[1]
+    node.__class__ = Expression
+    read: Expression = node
+    return read
+
+
+def read_comparison(
+    op: Op,
+    path: tuple[str, ...],
+    literal: Scalar | tuple[Scalar, ...],
+    kind: Kind,
+    text: str,
+    places: tuple[int, int, int, int],
+) -> Expression:
+    """Build a comparison that was read from a text, its key and its literal with it.
+
+    Args:
+        op: The operator.
+        path: What ``check_segment`` returned.
+        literal: What ``to_scalar`` returned; for IN and NOT IN a tuple of such.
+        kind: Of the literal.
+        text: The text.
+        places: Where the key starts and ends, and where the literal does.
+    """
+    start, stop, begin, end = places
+    key: Any = _new(_OpenKey)
+    key.path = path
+    key._place = (text, start, stop)
+    key.__class__ = Key
+    value: Any = _new(_OpenValue)
+    value.value = literal
+    value.kind = kind
+    value.items = literal if kind is _LIST else (literal,)
+    value._place = (text, begin, end)
+    value.__class__ = Value
+    node: Any = _new(_OpenExpression)
+    node.op = node._written = op
+    node.operands = (key, value)
+    node._place = (text, start, end)
+    node.from_outside = True
+    node.merged = ()
+    node._hash = None
+    node.key = key
+    node.value = value
+    node.__class__ = Expression
+    read: Expression = node
+    return read
+
+
+def _open(sealed: type) -> type:
+    """A class of the same slots that lets them be written, as objects of ``sealed`` start out.
+
+    Writing to a slot is next to nothing, and calling what fills it from outside a function call.
+    """
+    body = {
+        "__slots__": sealed.__slots__,  # type: ignore[attr-defined]
+        "__setattr__": object.__setattr__,
+        "__delattr__": object.__delattr__,
+    }
+    return type(sealed.__name__, sealed.__bases__, body)
+
+
+_OpenKey, _OpenValue, _OpenExpression = _open(Key), _open(Value), _open(Expression)
+_LIST = Kind.LIST
 
 
 FilterInput = Expression | Group | str | None

@@ -1,124 +1,361 @@
-"""What is read at one go: plain comparisons, and memberships in lists of plain literals.
+"""What is read at one go: texts of plain conditions, which are most.
 
-Both are regular languages, so that one regular expression does the work of a dozen tokens, which is
-most of the work of most filters. It reads what the tables read, or nothing: whatever is less
-plain, or wrong, is left to them, and a test compares the two on random texts.
+A condition is a regular language, and so is what may stand between two of them. One regular
+expression therefore cuts a whole text into conditions and what joins them, with the work of a dozen
+tokens in each step, and a stack of open parentheses does the rest. It reads what the tables read,
+or nothing: whatever is less plain, or wrong, is left to them, and a test compares the two on random
+texts.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from typing import Any
 
-from vecstore.filter.tree import Key, Op, Span, Value
+from vecstore.filter.checking import check_tree
+from vecstore.filter.limits import Limits
+from vecstore.filter.tree import Expression, Key, Op, read_comparison
 from vecstore.filter.tree import read as node
 from vecstore.filter.values import RESERVED_PREFIX, Kind, Scalar
-from vecstore.grammar.meaning import IN, NIN, SYMBOLS, At, read_decimal, read_integer, read_string
-from vecstore.grammar.tables import KEYWORDS, KINDS, PATTERNS, SPACE
+from vecstore.grammar.faults import Fault
+from vecstore.grammar.tables import KEYWORDS, PATTERNS, SPACE
 
-# The groups of the pattern, and what the tokens are that it may match as well.
-_AND, _OR, _NOT, _KEY, _SIGN, _STRING, _INTEGER, _DECIMAL, _TRUE, _FALSE = range(1, 11)
-_NOT_IN, _SQUARE, _ROUND, _IS, _IS_NOT = range(11, 16)
-TOKENS = (0, *map(KINDS.index, ("_AND", "_OR", "NOT")), *[0] * 12)
-
-# Nothing that has matched is tried again in another way, and no place twice: a key is not looked
-# for behind a dot. Only letters of ASCII spell a keyword, whatever `i` alone takes them for.
+# Nothing that has matched is tried again in another way. Only letters of ASCII spell a keyword,
+# whatever `i` alone takes them for; and a keyword counts only where its neighbours leave no doubt.
 _one = {name: f"(?>{pattern})" for name, pattern in PATTERNS.items()}
-_space = f"(?:{SPACE})*+"
-_comma = f"{_space}{_one['_COMMA']}{_space}"
-_scalar = f"(?:{_one['STRING']}|{_one['INTEGER']}|{_one['DECIMAL']})"
-_scalar_groups = f"(?:({_one['STRING']})|({_one['INTEGER']})|({_one['DECIMAL']}))"
-# A keyword counts only where what comes after it leaves no doubt.
-_ended = r"(?=[\s)]|\Z)"
-PATTERN = (
-    rf"(?<![^\s()\]])(?ai:(AND)|(OR)|(NOT))(?=[\s(])"
-    rf"|(?<!\.)({_one['NAME']}(?:{_one['_DOT']}{_one['NAME']})*+){_space}"
-    rf"(?:({_one['COMPARISON']}){_space}(?:{_scalar_groups}|(?ai:(TRUE)|(FALSE)){_ended})"
-    rf"|(?:((?ai:NOT))(?:{SPACE})++)?(?ai:IN){_space}(?:({_one['LSQB']})|({_one['LPAR']})){_space}"
-    rf"(?:{_scalar}(?:{_comma}{_scalar})*+{_space})?+(?({_SQUARE}){_one['RSQB']}|{_one['RPAR']})"
-    rf"|((?ai:IS))(?:{SPACE})++(?:((?ai:NOT))(?:{SPACE})++)?(?ai:NULL){_ended})"
+_space, _blank = f"(?:{SPACE})*+", f"(?:{SPACE})++"
+_ended = r"(?=[\s,)\]]|\Z)"
+_between = rf"{_space}(?:(?:(?<![^\s()\]])(?ai:AND|OR|NOT)(?=[\s(])|[!()]|&&|\|\|){_space})*+"
+_word = f"(?:{_one['NAME']}|{_one['STRING']})"
+_key = f"{_word}(?:{_one['_DOT']}{_word})*+"
+_scalar = (
+    f"(?:{_one['STRING']}|{_one['INTEGER']}|{_one['DECIMAL']}|(?ai:TRUE|FALSE){_ended}"
+    f"|(?ai:DATE|TIMESTAMP){_space}{_one['STRING']})"
 )
+_comma = f"{_space}{_one['_COMMA']}{_space}"
+_list = rf"[\[(]{_space}(?:{_scalar}(?:{_comma}{_scalar})*+{_space})?+[\])]"
+
+# Groups: what stands before a condition; its key, operator and literal; or a null test in place of
+# the last two. Last, all of the text that follows the last condition that could be read.
+_conditions = re.compile(
+    rf"({_between})({_key})"
+    rf"(?:({_space}(?:{_one['COMPARISON']}{_space}"
+    rf"|(?:(?ai:NOT){_blank})?(?ai:N?IN){_space}(?=[\[(])))({_scalar}|{_list})"
+    rf"|({_space}(?ai:IS){_blank}(?:(?ai:NOT){_blank})?(?ai:NULL)){_ended})"
+    r"|([\s\S]+)"
+).findall
 
 
-@cache
-def _items() -> re.Pattern[str]:
-    """What matches a literal of a list; many a program never reads one."""
-    return re.compile(_scalar_groups)
+# Taken out of their class once: each way there costs as much as making a small object.
+_AND, _OR, _NOT, _IN, _NIN = Op.AND, Op.OR, Op.NOT, Op.IN, Op.NIN
+_BOOL, _NUMBER, _STRING, _LIST = Kind.BOOL, Kind.NUMBER, Kind.STRING, Kind.LIST
+_KINDS = {bool: _BOOL, int: _NUMBER, float: _NUMBER, str: _STRING}
+_EQUALITIES = (Op.EQ, Op.NE)
+_OPERATORS = {
+    "=": Op.EQ,
+    "==": Op.EQ,
+    "!=": Op.NE,
+    "<>": Op.NE,
+    ">": Op.GT,
+    ">=": Op.GTE,
+    "<": Op.LT,
+    "<=": Op.LTE,
+    "IN": _IN,
+    "NIN": _NIN,
+    "NOT IN": _NIN,
+}
+_TESTS = {" IS NULL": Op.ISNULL, " IS NOT NULL": Op.ISNOTNULL}
+_TOKENS: dict[str, Op | int]
+_TOKENS = {"AND": _AND, "&&": _AND, "OR": _OR, "||": _OR, "NOT": _NOT, "!": _NOT, "(": 1, ")": 0}
+# As most people write them.
+_SIGNS = {f" {word} ": _OPERATORS[word.upper()] for word in (*_OPERATORS, "in", "not in")}
+_JOINTS = {" AND ": _AND, " and ": _AND, " OR ": _OR, " or ": _OR}
+_QUOTES = frozenset("'\"")
+
+_DEEPEST = 64  # parentheses and NOTs: at each, the operands of an AND in an AND are copied
+_SHORT = 640  # digits that any interpreter converts, whatever it is set to
+_REMEMBERED = 64  # characters of a key, or of what joins two conditions
+_KEYWORDS = KEYWORDS.keys() - {"DATE", "TIMESTAMP"}  # these two are names as well
+_PARTED = frozenset({",", ", "})
+_FRACTION = frozenset(".eE")
+_INFINITE = (float("inf"), float("-inf"))
 
 
 class NotPlain(Exception):
     """The text has to be read token by token, be it to find out what is wrong with it."""
 
 
-_SHORT = 640  # digits that any interpreter converts, whatever it is set to
-_new = tuple.__new__  # a Span in half the time that the class itself takes
+def read_at_once(text: str, limits: Limits | None) -> tuple[Expression, int, int, int] | None:
+    """The tree of a text, and how much is in it.
 
+    Args:
+        text: A filter.
+        limits: Bounds on its size.
 
-def read_at_once(text: str, match: re.Match[str]) -> tuple[At, int]:
-    """The condition that a match of :data:`PATTERN` is, and how many literals are listed in it.
+    Returns:
+        The tree, with how many conditions, parentheses and NOTs, and literals in lists there are.
+        None where the text is not plain, passes a limit, or is no filter.
 
     Raises:
-        NotPlain: If it is not as plain as it looks.
-        Fault: If a literal cannot be meant.
+        FilterLimitError: If the tree is too large, and the text alone does not say so.
     """
-    path: str
-    path, sign, negated = match.group(_KEY, _SIGN, _NOT_IN)
-    names = (path,) if "." not in path else tuple(path.split("."))
+    if limits is not None and len(text) > limits.text:
+        return None
+    found = _conditions(text)
+    conditions = len(found) - (1 if found and found[-1][-1] else 0)
+    if limits is not None and conditions > limits.nodes:
+        return None
+    reader = _Reader(text, limits)
+    try:
+        tree = reader.read(found)
+    except (NotPlain, Fault):
+        return None
+    # A parenthesis holds at most an OR over ANDs: most texts are too small to need a walk.
+    if limits is not None and (
+        2 * reader.deepest + 2 > limits.depth or 2 * conditions + reader.opened > limits.nodes
+    ):
+        check_tree(tree, limits)
+    return tree, conditions, reader.opened, reader.values
+
+
+class _Open:
+    """What has been read behind a parenthesis or a NOT, or of the whole."""
+
+    __slots__ = ("alternatives", "begin", "negates", "operands", "place", "start")
+
+    def __init__(self, place: int, negates: bool) -> None:
+        self.place = place  # of the parenthesis or NOT
+        self.negates = negates
+        self.operands: list[Expression] = []  # of the AND that is being read
+        self.start = 0  # of the same
+        self.alternatives: list[Expression] = []  # those of an OR that stand before it
+        self.begin = 0  # of the first of them
+
+
+class _Reader:
+    """Reads one text."""
+
+    def __init__(self, text: str, limits: Limits | None) -> None:
+        self.opened = self.deepest = self.values = 0
+        self._text = text
+        self._most_nested = _DEEPEST if limits is None else min(limits.nesting, _DEEPEST)
+        self._most_values = len(text) if limits is None else limits.in_values
+        self._is_simple = text.isascii() and "\\" not in text and "\0" not in text
+        self._inner = _Open(0, False)
+        self._outer: list[_Open] = []
+        self._end = 0  # of what has been taken last
+
+    def read(self, found: list[tuple[str, str, str, str, str, str]]) -> Expression:
+        """The tree of what the pattern has found."""
+        text, is_simple = self._text, self._is_simple
+        at = 0
+        for before, key, sign, literal, test, rest in found:
+            if rest:
+                if self._pass(rest, at):
+                    raise NotPlain
+                break
+            joint = _JOINTS.get(before) if self._inner.operands else None
+            if joint is None:
+                if not self._pass(before, at):
+                    raise NotPlain
+            elif joint is _OR:
+                self._alternate()
+            start = at + len(before)
+            stop = start + len(key)
+            path = _path(key) if len(key) <= _REMEMBERED else _path.__wrapped__(key)
+            if test:
+                at = stop + len(test)
+                operands = (Key.of_path(path, (text, start, stop)),)
+                op = _TESTS.get(test) or _TESTS[" " + " ".join(test.upper().split())]
+                self._take(node(op, operands, (text, start, at), True), start, at)
+                continue
+            op = _SIGNS.get(sign) or _operator(sign)
+            begin = stop + len(sign)
+            at = begin + len(literal)
+            first = literal[0]
+            value: Any
+            if first in _QUOTES:
+                value, kind = literal[1:-1] if is_simple else _string(literal), _STRING
+            elif literal.isdigit() and len(literal) < _SHORT:
+                value, kind = int(literal), _NUMBER
+            elif first == "[" or first == "(":
+                if op is not _IN and op is not _NIN:
+                    raise NotPlain
+                value, kind = self._list(literal), _LIST
+            else:
+                value = _scalar_of(literal)
+                kind = _KINDS[type(value)]
+                if kind is _BOOL and op not in _EQUALITIES:
+                    raise NotPlain
+            places = start, stop, begin, at
+            self._take(read_comparison(op, path, value, kind, text, places), start, at)
+        if self._outer or not self._inner.operands:
+            raise NotPlain
+        return self._whole()
+
+    def _pass(self, between: str, at: int) -> bool:
+        """Read what stands between two conditions, or around all of them.
+
+        Returns:
+            Whether a condition has to follow.
+        """
+        is_due = not self._inner.operands
+        tokens = _joint(between) if len(between) <= _REMEMBERED else _tokens(between)
+        for token, place in tokens:
+            if token is _AND or token is _OR:
+                if is_due:
+                    raise NotPlain
+                is_due = True
+                if token is _OR:
+                    self._alternate()
+            elif token == 0:
+                if is_due or not self._outer:
+                    raise NotPlain
+                content, opening = self._whole(), self._inner.place
+                self._inner = self._outer.pop()
+                self._take(content, opening, at + place + 1)
+            else:
+                if not is_due:
+                    raise NotPlain
+                self._outer.append(self._inner)
+                self._inner = _Open(at + place, token is _NOT)
+                self.opened += 1
+                if len(self._outer) > self.deepest:
+                    self.deepest = len(self._outer)
+                    if self.deepest > self._most_nested:
+                        raise NotPlain
+        return is_due
+
+    def _take(self, item: Expression, start: int, end: int) -> None:
+        inner = self._inner
+        while inner.negates:
+            start = inner.place
+            item = node(_NOT, (item,), (self._text, start, end), False)
+            inner = self._inner = self._outer.pop()
+        if not inner.operands:
+            inner.start = start
+        inner.operands.append(item)
+        self._end = end
+
+    def _alternate(self) -> None:
+        inner = self._inner
+        if not inner.alternatives:
+            inner.begin = inner.start
+        inner.alternatives.append(self._joined(_AND, inner.operands, inner.start))
+        inner.operands = []
+
+    def _whole(self) -> Expression:
+        inner = self._inner
+        last = self._joined(_AND, inner.operands, inner.start)
+        if not inner.alternatives:
+            return last
+        return self._joined(_OR, [*inner.alternatives, last], inner.begin)
+
+    def _joined(self, op: Op, parts: list[Expression], start: int) -> Expression:
+        if len(parts) == 1:
+            return parts[0]
+        if self.opened:
+            parts = [one for part in parts for one in (part.operands if part.op is op else (part,))]
+        return node(op, tuple(parts), (self._text, start, self._end), False)
+
+    def _list(self, literal: str) -> tuple[Scalar, ...]:
+        if (literal[0] == "[") is not (literal[-1] == "]"):
+            raise NotPlain
+        items: list[Any] | None = None
+        if self._is_simple and "'" in literal and '"' not in literal:
+            # Between two quotes stands a text or, each second time, what parts two of them.
+            first, *pieces, last = literal[1:-1].split("'")
+            if _PARTED.issuperset(pieces[1::2]) and not first + last:
+                items = pieces[::2]
+        if items is None:
+            items = [_scalar_of(one) for one in _scalars().findall(literal)]
+        if len(items) > self._most_values:
+            raise NotPlain
+        self.values += len(items)
+        return tuple(items)
+
+
+@cache
+def _scalars() -> re.Pattern[str]:
+    """What matches a literal of a list; many a program never reads one."""
+    return re.compile(_scalar)
+
+
+@lru_cache(maxsize=1_024)
+def _path(key: str) -> tuple[str, ...]:
+    """The segments of a key."""
+    is_plain = key.isascii() and "'" not in key and '"' not in key
+    names = key.split(".") if is_plain else _segments(key)
     for name in names:
-        if name.upper() in KEYWORDS or name.startswith(RESERVED_PREFIX) or not name.isidentifier():
+        if name.upper() in _KEYWORDS or name.startswith(RESERVED_PREFIX):
             raise NotPlain
-    start, end = match.span(_KEY)
-    key = Key.of_path(names, _new(Span, (text, start, end)))
-    group = match.lastindex or 0
-    begin, end = match.span(group)
-    if group < _NOT_IN:
-        kind, read = _LITERALS[group]
-        op = SYMBOLS[sign]
-        if kind is _BOOL and op not in _EQUALITIES:
+    return tuple(names)
+
+
+def _segments(key: str) -> list[str]:
+    names = []
+    for name in re.findall(_word, key):
+        if name[0] in _QUOTES:
+            name = _string(name)
+            if not name:
+                raise NotPlain
+        elif not name.isidentifier():
             raise NotPlain
-        value = Value.of_scalar(read(match[group]), kind, _new(Span, (text, begin, end)))
-        span = _new(Span, (text, start, end))
-        return (node(op, (key, value), span, True), start, end), 0
-    if group > _ROUND:
-        end = match.end()
-        test = Op.ISNULL if group == _IS else Op.ISNOTNULL
-        span = _new(Span, (text, start, end))
-        return (node(test, (key,), span, True), start, end), 0
-    end = match.end()
-    items = tuple(
-        [
-            _string(string) if string else _integer(integer) if integer else _decimal(decimal)
-            for string, integer, decimal in _items().findall(text, begin, end)
-        ]
-    )
-    value = Value.of_scalars(items, _new(Span, (text, begin, end)))
-    span = _new(Span, (text, start, end))
-    return (node(NIN if negated else IN, (key, value), span, True), start, end), len(items)
+        names.append(name)
+    return names
+
+
+@lru_cache(maxsize=1_024)
+def _joint(between: str) -> list[tuple[Op | int, int]]:
+    return list(_tokens(between))
+
+
+def _tokens(between: str) -> Iterator[tuple[Op | int, int]]:
+    """What stands between two conditions, and where."""
+    for match in re.finditer(r"&&|\|\||[()!&|]|[^\s()!&|]++", between):
+        token = _TOKENS.get(match[0].upper())
+        if token is None:
+            raise NotPlain
+        yield token, match.start()
+
+
+def _operator(sign: str) -> Op:
+    op = _OPERATORS.get(" ".join(sign.upper().split()))
+    if op is None:
+        raise NotPlain
+    return op
+
+
+def _scalar_of(literal: str) -> Scalar:
+    """What a literal means that stands for one value."""
+    first, last = literal[0], literal[-1]
+    if first in _QUOTES:
+        return _string(literal)
+    if last in _QUOTES:
+        from vecstore.grammar.meaning import read_date, read_timestamp
+
+        string = literal.index(last)
+        read = read_date if first in "dD" else read_timestamp
+        return read(literal, 0, len(literal), string)
+    if first in "tTfF":
+        return first in "tT"
+    if last in "lL" or literal.isdigit() or not _FRACTION & {*literal}:
+        if len(literal) < _SHORT:
+            return int(literal.rstrip("lL"))
+        from vecstore.grammar.meaning import read_integer
+
+        return read_integer(literal, 0, len(literal))
+    number = float(literal)
+    if number in _INFINITE:
+        raise NotPlain
+    return number
 
 
 def _string(literal: str) -> str:
     if literal.isascii() and "\\" not in literal and "\0" not in literal:
         return literal[1:-1]
+    from vecstore.grammar.meaning import read_string
+
     return read_string(literal, 0, len(literal))
-
-
-def _integer(literal: str) -> int:
-    if len(literal) < _SHORT and literal[-1] not in "lL":
-        return int(literal)
-    return read_integer(literal, 0, len(literal))
-
-
-def _decimal(literal: str) -> float:
-    return read_decimal(literal, 0, len(literal))
-
-
-_LITERALS: dict[int, tuple[Kind, Callable[[str], Scalar]]] = {
-    _STRING: (Kind.STRING, _string),
-    _INTEGER: (Kind.NUMBER, _integer),
-    _DECIMAL: (Kind.NUMBER, _decimal),
-    _TRUE: (Kind.BOOL, lambda literal: True),
-    _FALSE: (Kind.BOOL, lambda literal: False),
-}
-_BOOL = Kind.BOOL
-_EQUALITIES = (Op.EQ, Op.NE)

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from collections.abc import Iterator
 from typing import Any
 
-from vecstore.errors import FilterLimitError
 from vecstore.filter.checking import check_tree
 from vecstore.filter.limits import TOO_MANY, TOO_MANY_VALUES, Limits, limit_error
 from vecstore.filter.tree import Expression, Span
-from vecstore.grammar import at_once, tables
-from vecstore.grammar.at_once import NotPlain, read_at_once
+from vecstore.grammar import tables
 from vecstore.grammar.faults import Fault
 from vecstore.grammar.meaning import ACTIONS, assembled
 from vecstore.grammar.tables import (
@@ -30,7 +27,6 @@ from vecstore.grammar.tables import (
     LISTED,
     LONGEST_KEYWORD,
     NAME,
-    NEGATION,
     NONTERMINALS,
     OPENED,
     START,
@@ -50,12 +46,9 @@ _UNBOUNDED = Limits(*[sys.maxsize] * 5)
 _NO_LIST = -sys.maxsize
 _REFUSED = -sys.maxsize
 
-_space = f"(?:{tables.SPACE})*+"
+# White space and a token, whose kind is the number of the group that matches.
 _token = "|".join([*(f"({pattern})" for pattern in tables.PATTERNS.values()), r"(\Z)|([\s\S])"])
-_at_once = re.compile(f"{_space}(?:{at_once.PATTERN}|{_token})").finditer
-# By the group that has matched, which kind of token it is; 0 for what was read at once.
-_TOKEN_KINDS = range(len(KINDS))
-_AT_ONCE_KINDS = (*at_once.TOKENS, *_TOKEN_KINDS[1:])
+_tokens = re.compile(f"(?:{tables.SPACE})*+(?:{_token})")
 
 # Rows as they are looked up soonest.
 _ROWS = tuple(
@@ -69,12 +62,6 @@ _RULES = tuple(
     (target, length, ACTIONS[action]) for target, length, action in reversed(tables.RULES)
 )
 _WITHOUT_ACTIONS = tuple((target, length, lambda *values: None) for target, length, _ in _RULES)
-
-
-@cache
-def _tokens() -> re.Pattern[str]:
-    """What matches a token, and white space before it. Most texts are read without it."""
-    return re.compile(f"{_space}(?:{_token})")
 
 
 class Refusal(Exception):
@@ -109,11 +96,7 @@ def read(text: str, limits: Limits | None = None) -> Expression:
         span = Span(text, limits.text, limits.text + 1)
         raise limit_error("text", limits.text, _TOO_LONG, span)
     try:
-        return _read(text, limits, _at_once(text), _AT_ONCE_KINDS)
-    except (NotPlain, _Refused, Fault, FilterLimitError):
-        pass  # what was read at once may have hidden what is wrong, and where
-    try:
-        return _read(text, limits, _usable(text), _TOKEN_KINDS)
+        return _read(text, limits)
     except _Refused:
         pass
     raise _refusal(text)
@@ -123,9 +106,7 @@ class _Refused(Exception):
     """A token cannot stand where it stands."""
 
 
-def _read(
-    text: str, limits: Limits | None, matches: Iterable[re.Match[str]], kinds: Sequence[int]
-) -> Expression:
+def _read(text: str, limits: Limits | None) -> Expression:
     bounds = _UNBOUNDED if limits is None else limits
     most_nested, most_nodes, most_values = bounds.nesting, bounds.nodes, bounds.in_values
     nested = deepest = opened = compared = 0
@@ -134,25 +115,12 @@ def _read(
     state, states = START, [START]
     values: list[Any] = [None]
     rules: tuple[tuple[int, int, Any], ...] = _RULES
-    for match in matches:
-        group = match.lastindex or 0
-        kind = kinds[group]
+    for match in _usable(text):
+        kind = match.lastindex or 0
         if kind == NAME:
-            word = match[group]
-            if not word.isascii():
-                if not word.isidentifier():
-                    raise _Refused
-            elif len(word) <= LONGEST_KEYWORD:
+            word = match[NAME]
+            if len(word) <= LONGEST_KEYWORD and word.isascii():
                 kind = KEYWORDS.get(word.upper(), NAME)
-        elif kind == 0:
-            value, count = read_at_once(text, match)
-            state = _ROWS[state][NEGATION]
-            compared += 1
-            if state < 0 or compared > most_nodes or count > most_values:
-                raise _Refused
-            states.append(state)
-            values.append(value)
-            continue
         action = _ROWS[state][kind]
         while action < 0:
             if action == _REFUSED:
@@ -225,12 +193,12 @@ def _usable(text: str) -> Iterator[re.Match[str]]:
 
     Of that one, the part before the character.
     """
-    for match in _tokens().finditer(text):
+    for match in _tokens.finditer(text):
         if match.lastindex == NAME and not match[NAME].isidentifier():
             start, end = match.span(NAME)
             strange = _strange(text, start, end)
             if strange > start:
-                part = _tokens().match(text, start, strange)
+                part = _tokens.match(text, start, strange)
                 assert part is not None
                 yield part
             return

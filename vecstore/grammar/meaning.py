@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from vecstore.filter.tree import Expression, Key, Op, Span, Value, literal_fault
+from vecstore.filter.tree import Expression, Key, Op, Value, literal_fault
 from vecstore.filter.tree import read as node
 from vecstore.filter.values import (
     MAX_INTEGER_DIGITS,
@@ -68,7 +68,7 @@ def assembled(text: str, item: Expression | Branch) -> Expression:
         if first:
             children = tuple(done[first[0] :])
             del done[first[0] :]
-            done.append(node(op, children, Span(text, start, end), False))
+            done.append(node(op, children, (text, start, end), False))
         else:
             todo.append((op, (), start, end, len(done)))
             _splice(op, operands, todo)
@@ -101,7 +101,7 @@ def _several(text: str, op: Op, first: At, others: list[At]) -> At:
     for operand in operands:
         if type(operand) is not Expression or operand.op is op:
             return (op, operands, start, end), start, end
-    return node(op, tuple(operands), Span(text, start, end), False), start, end
+    return node(op, tuple(operands), (text, start, end), False), start, end
 
 
 def _complement(text: str, sign: Match, operand: At) -> At:
@@ -109,7 +109,7 @@ def _complement(text: str, sign: Match, operand: At) -> At:
     start = sign.start(sign.lastindex or 0)
     if type(item) is not Expression:
         return (NOT, [item], start, end), start, end
-    return node(NOT, (item,), Span(text, start, end), False), start, end
+    return node(NOT, (item,), (text, start, end), False), start, end
 
 
 def _group(text: str, opening: Match, content: At, closing: Match) -> At:
@@ -127,9 +127,8 @@ def _comparison(text: str, key: At, sign: Match, literal: At) -> At:
     # Numbers and strings stand beside any of the signs.
     if kind is bool or kind is Value:
         _check_literal(text, op, literal, sign)
-    value = Value.of_scalar(scalar, kind_of(scalar), Span(text, begins, end))
-    place = Span(text, start, end)
-    return node(op, (name, value), place, True), start, end
+    value = Value.of_scalar(scalar, kind_of(scalar), (text, begins, end))
+    return node(op, (name, value), (text, start, end), True), start, end
 
 
 def _member(text: str, key: At, word: Match, literal: At) -> At:
@@ -146,7 +145,7 @@ def _membership(text: str, op: Op, key: At, literal: At, *words: Match) -> At:
     value, _, end = literal
     if type(value) is not Value:
         _check_literal(text, op, literal, *words)
-    return node(op, (name, value), Span(text, start, end), True), start, end
+    return node(op, (name, value), (text, start, end), True), start, end
 
 
 def _null(text: str, key: At, *words: Match) -> At:
@@ -160,7 +159,7 @@ def _not_null(text: str, key: At, *words: Match) -> At:
 def _null_test(text: str, op: Op, key: At, last: Match) -> At:
     name, start, _ = key
     end = _place(last)[1]
-    return node(op, (name,), Span(text, start, end), True), start, end
+    return node(op, (name,), (text, start, end), True), start, end
 
 
 def _check_literal(text: str, op: Op, literal: At, *signs: Match) -> None:
@@ -195,10 +194,10 @@ def _misplaced(
 def _key(text: str, first: Match, others: list[Match] | None = None) -> At:
     start, end = _place(first)
     if others is None:
-        return Key.of_path((_segment(text, first),), Span(text, start, end)), start, end
+        return Key.of_path((_segment(text, first),), (text, start, end)), start, end
     path = tuple([_segment(text, segment) for segment in (first, *others)])
     end = _place(others[-1])[1]
-    return Key.of_path(path, Span(text, start, end)), start, end
+    return Key.of_path(path, (text, start, end)), start, end
 
 
 def _segment(text: str, match: Match) -> str:
@@ -223,7 +222,7 @@ def _list(text: str, opening: Match, *rest: Any) -> At:
         first, *others = inner
         items = (first[0], *[scalar for scalar, _, _ in (others[0] if others else ())])
     start, end = _place(opening)[0], _place(closing)[1]
-    return Value.of_scalars(items, Span(text, start, end)), start, end
+    return Value.of_scalars(items, (text, start, end)), start, end
 
 
 def _string(text: str, match: Match) -> At:

@@ -1,13 +1,15 @@
 """Filter text -> :class:`~vecstore.Expression`: ``parse``, and the trees it has read last.
 
-Reading is lazy in its imports: a text that is known costs a look into a dict, and what explains
-an error is loaded by the first text that has one.
+Reading is lazy in its imports: a text that is known costs a look into a dict, the tables of the
+grammar are loaded by the first text that is not read at one go, and what explains an error by the
+first that has one.
 """
 
 from __future__ import annotations
 
 import os
 from _thread import allocate_lock
+from collections import deque
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from sys import getsizeof
@@ -17,8 +19,8 @@ from vecstore.errors import FilterLimitError
 from vecstore.filter.checking import FilterCheck, checked
 from vecstore.filter.limits import DEFAULT_LIMITS, Limits, checked_limits
 from vecstore.filter.tree import Expression, Group, Key
+from vecstore.grammar.at_once import read_at_once
 from vecstore.grammar.faults import Fault, syntax_error
-from vecstore.grammar.lalr import Refusal, read
 
 
 def parse(
@@ -69,8 +71,8 @@ def parse(
         key = text, checked_limits(limits)
     tree = _cached(key)
     if tree is None:
-        tree = read_text(text, limits)
-        _trees.put(key, text, tree)
+        tree, size = _read(text, limits)
+        _trees.put(key, text, tree, size)
     return checked(tree, schema, coerce) if schema is not None or coerce else tree
 
 
@@ -91,21 +93,31 @@ def _plain_text(text: Any) -> str:
     raise TypeError(f"parse takes the text of a filter, a str, not {shown}; {remedy}")
 
 
-def read_text(text: str, limits: Limits | None) -> Expression:
-    """Read a filter text, without remembering it.
+def _read(text: str, limits: Limits | None) -> tuple[Expression, int]:
+    """The tree of a text, and about how much memory it takes.
 
     Raises:
         FilterSyntaxError: If the text is no filter.
         FilterLimitError: If the filter is larger than the limits.
     """
+    read = read_at_once(text, limits)
+    if read is not None:
+        tree, conditions, opened, values = read
+        elements = conditions + values + text.count(".")
+        size = conditions * _CONDITION + (conditions + opened) * _NODE + elements * _ELEMENT
+        return tree, size + getsizeof(text)
     try:
-        return _tree(text, limits)
+        tree = _tree(text, limits)
     except Fault as found:
         fault = found
+    else:
+        return tree, tree_bytes(tree)
     raise syntax_error(text, fault, partial(_fault_of, limits))
 
 
 def _tree(text: str, limits: Limits | None) -> Expression:
+    from vecstore.grammar.lalr import Refusal, read
+
     try:
         return read(text, limits)
     except Refusal as refused:
@@ -118,7 +130,8 @@ def _tree(text: str, limits: Limits | None) -> Expression:
 def _fault_of(limits: Limits | None, text: str, pieces: Sequence[tuple[int, int]]) -> Fault | None:
     """What is wrong with the correction that an error is about to show."""
     try:
-        tree = _tree(text, limits)
+        read = read_at_once(text, limits)
+        tree = _tree(text, limits) if read is None else read[0]
     except Fault as fault:
         return fault
     except FilterLimitError as error:
@@ -170,27 +183,27 @@ class TreeCache:
         self._max_entries = max_entries
         self._max_bytes = max_bytes
         self._trees: dict[Hashable, Expression] = {}
-        self._sizes: dict[Hashable, int] = {}
+        self._sizes: deque[tuple[Hashable, int]] = deque()  # the oldest first
         self._bytes = 0
         self._lock = allocate_lock()
         self.get = self._trees.get
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._after_fork)
 
-    def put(self, key: Hashable, text: str, tree: Expression) -> None:
-        """Keep a tree; drop the oldest ones for it where room is short."""
-        size = getsizeof(text) + tree_bytes(tree)
+    def put(self, key: Hashable, text: str, tree: Expression, size: int | None = None) -> None:
+        """Keep a tree, of a size if that is known; drop the oldest ones where room is short."""
+        size = getsizeof(text) + (tree_bytes(tree) if size is None else size)
         if 4 * size > self._max_bytes:
             return
         with self._lock:
             if key in self._trees:
                 return
             self._trees[key] = tree
-            self._sizes[key] = size
+            self._sizes.append((key, size))
             self._bytes += size
             while len(self._trees) > self._max_entries or self._bytes > self._max_bytes:
-                oldest = next(iter(self._sizes))
-                self._bytes -= self._sizes.pop(oldest)
+                oldest, size = self._sizes.popleft()
+                self._bytes -= size
                 del self._trees[oldest]
 
     def clear(self) -> None:
@@ -209,12 +222,12 @@ class TreeCache:
         self.clear()
 
 
-# Measured: a comparison with key, literal and spans; what is made of it to evaluate it; and one
-# more element of a key or a list.
+# Measured: an AND, OR or NOT; a condition with key, literal, places and what is made of it to
+# evaluate it; and one more element of a key or a list, with a short text.
 _NODE = 400
-_ATOM = 1_000
-_EVALUATED = 1_600
-_ELEMENT = 100
+_CONDITION = 3_000
+_ELEMENT = 150
+_TEXT = 50
 
 
 def tree_bytes(tree: Expression) -> int:
@@ -229,17 +242,17 @@ def tree_bytes(tree: Expression) -> int:
     waiting = [tree]
     while waiting:
         node = waiting.pop()
-        size += _NODE
         key, *literal = node.operands
         if type(key) is not Key:
+            size += _NODE
             waiting += node.operands
             continue
-        size += _ATOM + _EVALUATED
+        size += _CONDITION
         for name in key.path:
-            size += _ELEMENT + getsizeof(name)
+            size += _ELEMENT - _TEXT + getsizeof(name)
         for value in literal:
             for item in value.items:
-                size += _ELEMENT + getsizeof(item)
+                size += _ELEMENT - _TEXT + getsizeof(item)
     return size
 
 

@@ -40,7 +40,6 @@ NONTERMINALS = (
 END = 15
 STRANGER = 16
 NAME = 1
-NEGATION = 36
 
 # What is a keyword where a name could stand, in any case of its ASCII letters.
 KEYWORDS = {

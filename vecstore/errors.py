@@ -28,7 +28,6 @@ Misuse of the Python API itself (an unknown keyword, a bool where a filter belon
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -371,6 +370,8 @@ def _columns(text: str) -> int:
     """Width of printable ``text`` in terminal cells."""
     if text.isascii():
         return len(text)
+    import unicodedata
+
     width = 0
     for character in text:
         if unicodedata.category(character) in _MARKS:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
@@ -158,6 +157,8 @@ class Compiled:
         if self.native is None or self.native == "":
             shown = "(no filter)"
         elif isinstance(self.native, dict | list):
+            import json
+
             shown = json.dumps(self.native, ensure_ascii=False, indent=2)
         else:
             shown = str(self.native)

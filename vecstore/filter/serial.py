@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -257,6 +256,8 @@ def _corrected(item: Any) -> str | None:
         op = Op.ISNULL if op is Op.EQ else Op.ISNOTNULL
         del form["value"]
     form = {"op": op.value, **{name: held for name, held in form.items() if name != "op"}}
+    import json
+
     try:
         right = expression_to_dict(expression_from_dict(form, None)) if form != item else None
         text = None if right is None else json.dumps(right, ensure_ascii=False)

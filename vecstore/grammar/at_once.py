@@ -10,7 +10,7 @@ texts.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from typing import Any
 
@@ -29,20 +29,19 @@ _space, _blank = f"(?:{SPACE})*+", f"(?:{SPACE})++"
 _ended = r"(?=[\s,)\]]|\Z)"
 _between = rf"{_space}(?:(?:(?<![^\s()\]])(?ai:AND|OR|NOT)(?=[\s(])|[!()]|&&|\|\|){_space})*+"
 _word = f"(?:{_one['NAME']}|{_one['STRING']})"
-_key = f"{_word}(?:{_one['_DOT']}{_word})*+"
 _scalar = (
-    f"(?:{_one['STRING']}|{_one['INTEGER']}|{_one['DECIMAL']}|(?ai:TRUE|FALSE){_ended}"
-    f"|(?ai:DATE|TIMESTAMP){_space}{_one['STRING']})"
+    f"(?:(?:(?ai:DATE|TIMESTAMP){_space})?+{_one['STRING']}|{_one['INTEGER']}|{_one['DECIMAL']}"
+    f"|(?ai:TRUE|FALSE){_ended})"
 )
-_comma = f"{_space}{_one['_COMMA']}{_space}"
-_list = rf"[\[(]{_space}(?:{_scalar}(?:{_comma}{_scalar})*+{_space})?+[\])]"
 
 # Groups: what stands before a condition; its key, operator and literal; or a null test in place of
-# the last two. Last, all of the text that follows the last condition that could be read.
+# the last two. Last, all of the text that follows the last condition that could be read. What keys
+# and lists consist of in detail is looked at later, in a key only once.
 _conditions = re.compile(
-    rf"({_between})({_key})"
+    rf"({_between})((?:{_word}\.?+)++)"
     rf"(?:({_space}(?:{_one['COMPARISON']}{_space}"
-    rf"|(?:(?ai:NOT){_blank})?(?ai:N?IN){_space}(?=[\[(])))({_scalar}|{_list})"
+    rf"|(?:(?ai:NOT){_blank})?(?ai:N?IN){_space}(?=[\[(])))"
+    rf"({_scalar}|[\[(](?:[^\[\]()'\"]++|{_one['STRING']})*+[\])])"
     rf"|({_space}(?ai:IS){_blank}(?:(?ai:NOT){_blank})?(?ai:NULL)){_ended})"
     r"|([\s\S]+)"
 ).findall
@@ -270,7 +269,10 @@ class _Reader:
             if _PARTED.issuperset(pieces[1::2]) and not first + last:
                 items = pieces[::2]
         if items is None:
-            items = [_scalar_of(one) for one in _scalars().findall(literal)]
+            is_list, scalars = _lists()
+            if not is_list(literal):
+                raise NotPlain
+            items = [_scalar_of(one) for one in scalars(literal)]
         if len(items) > self._most_values:
             raise NotPlain
         self.values += len(items)
@@ -278,9 +280,11 @@ class _Reader:
 
 
 @cache
-def _scalars() -> re.Pattern[str]:
-    """What matches a literal of a list; many a program never reads one."""
-    return re.compile(_scalar)
+def _lists() -> tuple[Callable[[str], Any], Callable[[str], list[str]]]:
+    """What matches a list, and finds the literals in it; many a program never needs it."""
+    comma = f"{_space}{_one['_COMMA']}{_space}"
+    listed = rf"[\[(]{_space}(?:{_scalar}(?:{comma}{_scalar})*+{_space})?+[\])]"
+    return re.compile(listed).fullmatch, re.compile(_scalar).findall
 
 
 @lru_cache(maxsize=1_024)
@@ -289,18 +293,18 @@ def _path(key: str) -> tuple[str, ...]:
     is_plain = key.isascii() and "'" not in key and '"' not in key
     names = key.split(".") if is_plain else _segments(key)
     for name in names:
-        if name.upper() in _KEYWORDS or name.startswith(RESERVED_PREFIX):
+        if not name or name.upper() in _KEYWORDS or name.startswith(RESERVED_PREFIX):
             raise NotPlain
     return tuple(names)
 
 
 def _segments(key: str) -> list[str]:
+    if not re.fullmatch(rf"{_word}(?:\.{_word})*+", key):
+        raise NotPlain
     names = []
     for name in re.findall(_word, key):
         if name[0] in _QUOTES:
             name = _string(name)
-            if not name:
-                raise NotPlain
         elif not name.isidentifier():
             raise NotPlain
         names.append(name)

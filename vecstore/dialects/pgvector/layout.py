@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
-from json.encoder import encode_basestring as _encode_text
 from typing import Any
 
 from vecstore.filter.values import Scalar
+
+try:  # without the rest of `json`, which takes longer to load than all of this dialect
+    from _json import encode_basestring as _encode_text
+except ImportError:
+    from json.encoder import encode_basestring as _encode_text
 
 # From here on Python writes integral floats with an exponent, which JSONB reads as an integer
 # of other digits (1e+23 is not 10**23) or gives back as one.
@@ -32,6 +35,8 @@ def encode_json(value: Any) -> str:
         return _encode_float(value)
     if isinstance(value, str):
         return _encode_text(value)
+    import json
+
     return json.dumps(value)
 
 

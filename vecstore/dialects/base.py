@@ -40,6 +40,7 @@ Part = TypeVar("Part")
 
 # A member of an enumeration is found by name each time it is asked for.
 _AND, _OR = Op.AND, Op.OR
+_STRING, _LIST = Kind.STRING, Kind.LIST
 _ONLY_TEXTS = {str}
 
 KEPT_DIALECTS: Final = 4
@@ -184,6 +185,7 @@ class FilterConverter(ABC, Generic[Part]):
     def _build(self, root: Expression, capabilities: Capabilities) -> Part:
         # What is open: an AND or OR, its operands that are still to come, and the parts of others.
         stack: list[tuple[Op, Iterator[Expression], list[Part]]] = []
+        allowed = self._only_kinds(capabilities)
         node = root
         while True:
             op = node.op
@@ -192,7 +194,10 @@ class FilterConverter(ABC, Generic[Part]):
                 stack.append((op, operands, []))
                 node = next(operands)
                 continue
-            part = self._atom(node, capabilities)
+            if op in allowed and (op in NULL_TESTS or node.value.kind in allowed[op]):
+                part = self._part(node)
+            else:
+                part = self._atom(node, capabilities)
             while stack:
                 op, operands, parts = stack[-1]
                 parts.append(part)
@@ -213,6 +218,9 @@ class FilterConverter(ABC, Generic[Part]):
                 raise
             # As it was written, the engine may well answer it; if not, the place is the exact one.
             return self._apart(atom, capabilities)
+        return self._part(atom)
+
+    def _part(self, atom: Expression) -> Part:
         op = atom.op
         if op in NULL_TESTS:
             return self.null(atom)
@@ -226,6 +234,22 @@ class FilterConverter(ABC, Generic[Part]):
         if limit is not None and len(parts) > limit:
             raise self._too_many_atoms(atom, limit)
         return self.any_of(parts) if atom.op is Op.IN else self.all_of(parts)
+
+    def _only_kinds(self, limits: Capabilities) -> Mapping[Op, frozenset[Kind]]:
+        """The kinds of single literals beside each operator, if there is nothing else to check."""
+        own = type(self)
+        if own.kinds is not FilterConverter.kinds or own.check is not FilterConverter.check:
+            return {}
+        bounds = (
+            limits.key_rule,
+            limits.max_key_bytes,
+            limits.max_number,
+            limits.max_ordered_number,
+            limits.float_rule,
+            limits.max_string_bytes,
+        )
+        is_bound = limits.nested_keys is not True or any(bound is not None for bound in bounds)
+        return {} if is_bound else limits.literals
 
     def _check_size(self, root: Expression, limits: Capabilities) -> None:
         level = [root]
@@ -301,7 +325,7 @@ class FilterConverter(ABC, Generic[Part]):
             raise self._refuse_literal(atom, None)
         if op not in NULL_TESTS:
             value = atom.value
-            if value.kind is not Kind.LIST:
+            if value.kind is not _LIST:
                 if value.kind not in allowed:
                     raise self._refuse_literal(atom, value.kind)
                 self._check_literal(atom, value.items[0], limits)
@@ -323,8 +347,8 @@ class FilterConverter(ABC, Generic[Part]):
                 "split the list over several searches",
             )
         if limits.max_string_bytes is None and set(map(type, items)) == _ONLY_TEXTS:
-            if Kind.STRING not in allowed:
-                raise self._refuse_literal(atom, Kind.STRING)
+            if _STRING not in allowed:
+                raise self._refuse_literal(atom, _STRING)
             return
         for item in items:
             if kind_of(item) not in allowed:

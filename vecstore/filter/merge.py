@@ -87,7 +87,8 @@ def merge(op: Op, parts: Iterable[Expression]) -> list[Expression] | None:
     """
     given = list(parts)
     paths = {part.key.path for part in given if part.op not in LOGICAL}
-    if len(given) - len(paths) < 2 and (len(given) == len(paths) or _is_one_combination(given)):
+    combined = [part for part in given if part.op in LOGICAL]
+    if len(paths) + len(set(map(_outline, combined))) == len(given):
         return given  # nothing stands beside its own kind
     keys: dict[tuple[str, ...], list[int]] = {}
     combinations: dict[Expression, int] = {}
@@ -114,8 +115,17 @@ def merge(op: Op, parts: Iterable[Expression]) -> list[Expression] | None:
     return [part for _, part in left]
 
 
-def _is_one_combination(parts: list[Expression]) -> bool:
-    return any(part.op in LOGICAL for part in parts)
+def _outline(part: Expression) -> tuple[Any, ...]:
+    """The same for equal combinations, and sooner had than their hash."""
+    operands = part.operands
+    first, last = operands[0], operands[-1]
+    return (
+        len(operands),
+        first.op,
+        last.op,
+        None if first.op in LOGICAL else first.key.path,
+        None if last.op in LOGICAL else last.key.path,
+    )
 
 
 _Placed = tuple[int, Expression]

@@ -41,6 +41,9 @@ class Kind(enum.Enum):
     STRING = "string"
     LIST = "list"
 
+    # Members are singletons: identity hashing is right, and much faster than hashing the name.
+    __hash__ = object.__hash__
+
     def __repr__(self) -> str:
         return f"Kind.{self.name}"
 

@@ -195,7 +195,7 @@ def _is_served(part: SqlPart, reads: int, indexed: bool) -> bool:
 
 def _unpacked(part: SqlPart) -> SqlPart:
     """The condition on metadata that is unpacked once, which the empty path does to any value."""
-    column = next((piece for piece in part if isinstance(piece, Read)), None)
+    column = next((piece for piece in part if type(piece) is Read), None)
     if column is None:
         return part
     # OFFSET keeps the planner from taking the inner subselects apart again.
@@ -212,15 +212,15 @@ def _unpacked_and_found(part: SqlPart) -> SqlPart:
     inside: SqlPart = []
     pieces = iter(enumerate(part))
     for place, piece in pieces:
-        sought = part[place + 2] if isinstance(piece, Read) and place + 2 < len(part) else None
-        key = found.get(sought.atom.key.path) if isinstance(sought, Sought) else None
-        if isinstance(sought, Sought) and key is not None:
+        sought = part[place + 2] if type(piece) is Read and place + 2 < len(part) else None
+        key = found.get(sought.atom.key.path) if type(sought) is Sought else None
+        if type(sought) is Sought and key is not None:
             inside += key.holds(sought.atom.value.items)
             for _ in range(3):  # the operator, what was sought, and the parenthesis
                 next(pieces)
         else:
             inside.append(piece)
-    column = next(piece for piece in part if isinstance(piece, Read))
+    column = next(piece for piece in part if type(piece) is Read)
     source: SqlPart = ["SELECT ", column, f" #> '{{}}'::text[] AS {_METADATA} OFFSET 0"]
     keys = found.values()
     for columns in ([key.value() for key in keys], [key.literals() for key in keys]):
@@ -233,13 +233,13 @@ def _compared_with_many(part: SqlPart) -> list[tuple[str, ...]]:
     """The keys that many literals are compared with."""
     literals: dict[tuple[str, ...], int] = defaultdict(int)
     for piece in part:
-        if isinstance(piece, Sought):
+        if type(piece) is Sought:
             literals[piece.atom.key.path] += len(piece.atom.value.items)
     return [path for path, count in literals.items() if count >= _MANY]
 
 
 def _on_metadata(part: SqlPart) -> SqlPart:
-    return [_METADATA if isinstance(piece, Read) else piece for piece in part]
+    return [_METADATA if type(piece) is Read else piece for piece in part]
 
 
 class _Found:

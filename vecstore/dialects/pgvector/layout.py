@@ -24,6 +24,8 @@ def encode_json(value: Any) -> str:
         >>> encode_json({"a": 1e23, "b": 0.1})
         '{"a":99999999999999991611392.0,"b":0.1}'
     """
+    if type(value) is str:
+        return _encode_text(value)
     if type(value) is int:
         return str(value)
     if isinstance(value, dict):

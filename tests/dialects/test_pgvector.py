@@ -396,12 +396,17 @@ def test_long_lists_are_looked_up_and_not_compared_one_by_one(
 
 
 @pytest.mark.parametrize("gin", [False, True])
-def test_long_conditions_select_the_same(postgres_dsn: str, gin: bool) -> None:
-    source = RandomCases(52)
+@pytest.mark.parametrize(
+    ("seed", "rounds"), [(52, 12), pytest.param(53, 28, marks=pytest.mark.wide)]
+)
+def test_long_conditions_select_the_same(
+    postgres_dsn: str, gin: bool, seed: int, rounds: int
+) -> None:
+    source = RandomCases(seed)
     rows = {**ROWS, **source.rows(60)}
     with PostgresRows(postgres_dsn, gin=gin) as engine:
         engine.load(rows)
-        for _ in range(40):
+        for _ in range(rounds):
             parts = [source.filter(2) for _ in range(30)]
             equal = [F[f"k{number}"] == number for number in range(30)]
             for filter in (

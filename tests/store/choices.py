@@ -6,16 +6,20 @@ Every class of ``StoreSuite`` runs whole in ``make test-wide``; see ``tests/conf
 from __future__ import annotations
 
 from vecstore.testing.store_suite.adding import Adding
+from vecstore.testing.store_suite.closing import Closing
 from vecstore.testing.store_suite.deleting import Deleting
 from vecstore.testing.store_suite.embedding import Embedding
 from vecstore.testing.store_suite.ids import Ids
 from vecstore.testing.store_suite.lengths import Lengths
 from vecstore.testing.store_suite.lifecycle import Lifecycle
 from vecstore.testing.store_suite.limits import Limits
+from vecstore.testing.store_suite.ordered import Ordered
 from vecstore.testing.store_suite.paging import Paging
 from vecstore.testing.store_suite.processes import Processes
+from vecstore.testing.store_suite.reading import Reading
 from vecstore.testing.store_suite.refusing import Refusing
 from vecstore.testing.store_suite.searching import Searching
+from vecstore.testing.store_suite.statistics import Statistics
 from vecstore.testing.store_suite.updating import Updating
 
 AWAITED = (
@@ -43,6 +47,9 @@ SCOPED = (
 )
 """On an engine: the scope joined to every filter. All of it is scoped on the store in memory, and
 the suite that is not scoped has tests of scopes."""
+
+OBSERVED = (Adding, Deleting, Updating, Searching, Reading, Statistics, Ordered, Closing)
+"""On the store in memory: every operation under the eyes of an observer."""
 
 OTHER_METRIC = (
     Searching,

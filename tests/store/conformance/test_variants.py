@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.store.choices import AWAITED, OF_THE_DIALECT, SCOPED
+from tests.store.choices import AWAITED, OBSERVED, OF_THE_DIALECT, SCOPED
 from tests.store.conformance.test_example import example
 from vecstore import Expression, SimpleVectorStore, VectorStore
 from vecstore.testing import AsyncStoreSuite, ObservedStoreSuite, ScopedStoreSuite
@@ -37,7 +37,7 @@ class TestScopedInMemory(InMemory, ScopedStoreSuite):
 
 
 class TestObservedInMemory(InMemory, ObservedStoreSuite):
-    repeats = OF_THE_DIALECT
+    chosen = OBSERVED
 
 
 class TestAwaitedInLite(InLite, AsyncStoreSuite):

@@ -26,6 +26,7 @@ from vecstore.testing import (
     StoreSuite,
 )
 from vecstore.testing.store_suite.adding import Adding
+from vecstore.testing.store_suite.chosen import Chosen
 from vecstore.testing.store_suite.deleting import Deleting
 from vecstore.testing.store_suite.embedders import vector_of
 from vecstore.testing.store_suite.extra import Extra
@@ -45,6 +46,10 @@ IN_MEMORY = (
     Extra,
     Foreign,
     "test_each_is_its_own",
+    "test_each_can_be_looked_among",
+    "test_a_search_among_ids",
+    "test_who_answers_a_search_among_ids",
+    "test_many_ids",
     "test_known_scores",
     "test_a_random_life",
     "test_random_filters",
@@ -60,6 +65,8 @@ IN_MEMORY = (
     "test_very_long_and_very_short_vectors",
 )
 ON_A_SERVER = (
+    "test_a_search_among_ids",
+    "test_who_answers_a_search_among_ids",
     "test_an_extra_goes_with_its_document",
     "test_get_by_filter_and_by_both",
     "test_scan_while_others_write",
@@ -166,7 +173,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]
         yield address
 
 
-class TestServer(Reading, Updating, Deleting, Extra, Lifecycle, Processes):
+class TestServer(Reading, Chosen, Updating, Deleting, Extra, Lifecycle, Processes):
     """The engine in a process of its own, through the client that speaks HTTP."""
 
     chosen = ON_A_SERVER

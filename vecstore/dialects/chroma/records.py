@@ -105,13 +105,19 @@ class Records:
             return int(self.call("count", lambda _: self.collection.count()))
         return len(self.ids("count", filter))
 
-    def nearest(self, vector: Any, size: int, filter: Any) -> list[str]:
-        """The ids of the nearest that match, nearest first, as the index finds them."""
+    def nearest(
+        self, vector: Any, size: int, filter: Any, ids: Sequence[str] | None = None
+    ) -> list[str]:
+        """The ids of the nearest that match, of all or of those among some.
+
+        Nearest first, and as the index finds them.
+        """
         where = where_of(filter)
+        among = None if ids is None else list(ids)
         found = self.call(
             "search",
             lambda _: self.collection.query(
-                query_embeddings=[vector], n_results=size, include=[], where=where
+                query_embeddings=[vector], ids=among, n_results=size, include=[], where=where
             ),
         )
         return list(found["ids"][0])

@@ -21,7 +21,7 @@ from vecstore.dialects.chroma.records import (
 from vecstore.dialects.declared import Path, ordered_keys
 from vecstore.document import Document
 from vecstore.embedding import BatchingStrategy, EmbedderInput
-from vecstore.errors import ConfigurationError, SchemaMismatchError
+from vecstore.errors import BackendError, ConfigurationError, SchemaMismatchError
 from vecstore.filter.convert import Compiled
 from vecstore.filter.tree import Expression
 from vecstore.filter.values import Kind
@@ -37,7 +37,7 @@ from vecstore.store.url import StoreURL, flag
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
 
-    from vecstore.vectors import Vector
+    from vecstore.vectors import Matrix, Vector
 
 _MOST: Final = 2**31
 """More records than a search can be asked for."""
@@ -96,6 +96,7 @@ class ChromaStore(CollectionStore):
     capabilities: StoreCapabilities = StoreCapabilities(
         keeps_extra=True,
         filtered_count=True,
+        native_ids=True,
         min_vector_length=SHORTEST_IN_FLOAT32,
         max_vector_length=LONGEST_IN_FLOAT32,
         max_batch=IDS_AT_ONCE,
@@ -334,14 +335,31 @@ class ChromaStore(CollectionStore):
     def _search(
         self, vector: Vector, *, top_k: int, filter: Any, include_embedding: bool
     ) -> Iterable[Document]:
+        return self._nearest(vector, Selection(filter=filter), top_k, include_embedding)
+
+    def _search_selected(
+        self, vectors: Matrix, selection: Selection, *, top_k: int, include_embedding: bool
+    ) -> Iterable[Iterable[Document]]:
+        if selection.ids is None:  # the engine knows which ids to look among, not which to pass
+            return super()._search_selected(
+                vectors, selection, top_k=top_k, include_embedding=include_embedding
+            )
+        return (self._nearest(one, selection, top_k, include_embedding) for one in vectors)
+
+    def _nearest(
+        self, vector: Vector, selection: Selection, top_k: int, include_embedding: bool
+    ) -> list[Document]:
         if not (self._present or self._exists("search")):
             return []
         foreign = ForeignRecords(self._title)
+        filter, ids = selection.filter, selection.ids
         # Whatever changes on a server between two calls: what is returned matches.
         again = None if self._call.local else filter
 
         def ask(size: int) -> list[str]:
             wanted = max(size, self._candidates)
+            if ids is not None:
+                return self._nearest_among(vector, ids, size, wanted, filter)
             found = self._records.nearest(vector, wanted, filter)
             if len(found) < wanted:
                 every = self._records.ids("search", filter)
@@ -362,6 +380,25 @@ class ChromaStore(CollectionStore):
 
         with self._call.exclusive:
             return filled(ask, read, top_k, _MOST)
+
+    def _nearest_among(
+        self, vector: Vector, ids: Sequence[str], size: int, wanted: int, filter: Any
+    ) -> list[str]:
+        """The ids of the nearest with one of the ids, or of all of them that match."""
+        every = self._records.ids("search", filter, ids)  # a query fails at one that is not stored
+        wanted = min(wanted, len(every))
+        if len(every) <= size:
+            return every
+        try:
+            found = self._records.nearest(vector, wanted, None, every)
+        except BackendError:
+            if self._call.local:
+                raise
+            return every  # one of them is gone since, or the server fails at reading them as well
+        if len(found) < wanted or not set(every).issuperset(found):
+            # The index lost its way; or the server is from before a query had ids.
+            return every
+        return found[:size]
 
     def _delete(self, selection: Selection) -> int:
         assert selection.ids is not None

@@ -7,7 +7,7 @@ older than the record that is read after it. So the reference evaluator has the 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from vecstore.dialects.pinecone.dialect import Clause, Pinecone
@@ -73,6 +73,19 @@ def record_filter(filter: Expression, to_query: Callable[[Expression], Compiled]
         decider(filter),
         any(atom.op in ORDERINGS and atom.value.kind is Kind.STRING for atom in filter.walk()),
     )
+
+
+def narrowed(filter: RecordFilter | None, clause: dict[str, Any]) -> RecordFilter:
+    """A filter that one more clause narrows, which says nothing of metadata.
+
+    Example:
+        >>> made = narrowed(None, {"id": {"$in": ["a"]}})
+        >>> made.native, made.decide({})
+        ({'id': {'$in': ['a']}}, True)
+    """
+    if filter is None:
+        return RecordFilter("pinecone", clause, decide=lambda metadata: True)
+    return replace(filter, native=joined(filter.native, clause), matches_all=False)
 
 
 def joined(native: Any, *clauses: dict[str, Any]) -> dict[str, Any]:

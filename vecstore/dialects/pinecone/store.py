@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Unpack
 
 from vecstore.dialects.declared import ordered_keys
 from vecstore.dialects.pinecone.client import Calls, check_addressee
-from vecstore.dialects.pinecone.filters import RecordFilter, RecordPinecone, record_filter
+from vecstore.dialects.pinecone.filters import (
+    RecordFilter,
+    RecordPinecone,
+    narrowed,
+    record_filter,
+)
 from vecstore.dialects.pinecone.index import IndexPlan
 from vecstore.dialects.pinecone.records import (
+    ID,
     MOST_METADATA_BYTES,
     Record,
     Records,
@@ -29,6 +36,7 @@ from vecstore.filter.values import Kind
 from vecstore.store.backend import Batch, Place, Selection, changed
 from vecstore.store.capabilities import Metric, StoreCapabilities
 from vecstore.store.collection import CollectionStore
+from vecstore.store.drivers import in_parts
 from vecstore.store.foreign import ForeignRecords
 from vecstore.store.limits import LONGEST_IN_FLOAT32, SHORTEST_IN_FLOAT32
 from vecstore.store.options import CommonOptions
@@ -51,6 +59,10 @@ MAX_ID_BYTES: Final = 2_048
 MAX_EXTRA_BYTES: Final = 32_000
 
 _MOST_PARALLEL = 32
+_MOST_NAMED = 10_000
+"""Values of one ``$in`` or ``$nin``."""
+_MOST_NAMED_BYTES = 200_000
+"""Of ids in one query, which stand beside a vector and a filter: a request has 2 MB in all."""
 _ANSWER_BYTES = 3_900_000
 """What an answer to a query may have; the service sends 4 MB."""
 _NUMBER_BYTES = 22
@@ -103,6 +115,7 @@ class PineconeStore(CollectionStore):
         max_id_bytes=MAX_ID_BYTES,
         max_metadata_bytes=MAX_OWN_METADATA_BYTES,
         keeps_extra=True,
+        native_ids=True,
         max_extra_bytes=MAX_EXTRA_BYTES,
         max_dimension=MAX_DIMENSION,
         min_vector_length=SHORTEST_IN_FLOAT32,
@@ -278,6 +291,29 @@ class PineconeStore(CollectionStore):
             self._nearest(query, top_k, filter, include_embedding, answer)
             for query, answer in zip(queries, answers, strict=True)
         ]
+
+    def _search_selected(
+        self, vectors: Matrix, selection: Selection, *, top_k: int, include_embedding: bool
+    ) -> Iterable[Iterable[Document]]:
+        operator, named = "$in", selection.ids
+        if named is None:
+            operator, named = "$nin", selection.excluded
+        parts = list(in_parts(named, _size_in_json, _MOST_NAMED_BYTES, _MOST_NAMED))
+        if selection.ids is None and len(parts) > 1:
+            return super()._search_selected(
+                vectors, selection, top_k=top_k, include_embedding=include_embedding
+            )
+        answers: list[list[Document]] = [[] for _ in vectors]
+        for part in parts:
+            found_each = self._search_many(
+                vectors,
+                top_k=top_k,
+                filter=narrowed(selection.filter, {ID: {operator: part}}),
+                include_embedding=include_embedding,
+            )
+            for answer, found in zip(answers, found_each, strict=True):
+                answer.extend(found)
+        return answers
 
     def _query(
         self,
@@ -455,6 +491,11 @@ class PineconeStore(CollectionStore):
     def _most() -> int:
         """Records on a page where nobody says how many."""
         return 100
+
+
+def _size_in_json(id: str) -> int:
+    """How many bytes of a request an id takes, at most."""
+    return len(json.dumps(id)) + len(", ")
 
 
 def _unordered(looked: int) -> UnsupportedFilterError:

@@ -52,9 +52,6 @@ if TYPE_CHECKING:
 
 _MOST = 2**31
 """More points than a search can be asked for."""
-_NAMED_LOCALLY = 64
-"""Ids in a search of local mode, which goes through all of them for every point."""
-
 _MAX_COST = 75
 """Without an index the engine reads a document's payload anew for each comparison, some 13
 microseconds for a small one; the local mode tries them in Python, in about the same time."""
@@ -232,7 +229,7 @@ class QdrantStore(CollectionStore):
                 conflict_atomic=True,
                 scoped_add_atomic=True,
                 exact_topk=True,
-                native_ids=False,  # of more than a few
+                native_ids=False,
             )
         self._open_collection()
 
@@ -375,8 +372,7 @@ class QdrantStore(CollectionStore):
     def _search_selected(
         self, vectors: Matrix, selection: Selection, *, top_k: int, include_embedding: bool
     ) -> Iterable[Iterable[Document]]:
-        named = selection.excluded if selection.ids is None else selection.ids
-        if self._call.local and len(named) > _NAMED_LOCALLY:
+        if self._call.local:  # which would hold every point against the ids, one after the other
             return super()._search_selected(
                 vectors, selection, top_k=top_k, include_embedding=include_embedding
             )

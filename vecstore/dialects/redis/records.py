@@ -8,7 +8,7 @@ again.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -157,10 +157,18 @@ class Records:
         query = _EVERY if filter is None or filter.matches_all else filter.query
         return int(self._search("count", query, ["LIMIT", 0, 0])[b"total_results"])
 
-    def nearest(self, vector: Any, size: int, filter: Condition | None) -> list[str]:
-        """The ids of the nearest that match, nearest first."""
+    def nearest(
+        self,
+        vector: Any,
+        size: int,
+        filter: Condition | None,
+        ids: Collection[str] | None = None,
+    ) -> list[str]:
+        """The ids of the nearest that match, of all or of those among some, nearest first."""
         query = "*" if filter is None or filter.matches_all else f"({filter.query})"
         words = ["PARAMS", 4, "size", size, "probe", vector.tobytes(), "SORTBY", "far"]
+        if ids is not None:
+            words += ["INKEYS", len(ids), *map(self._key, ids)]
         found = self._search(
             "search",
             f"{query}=>[KNN $size @{VECTOR} $probe AS far]",

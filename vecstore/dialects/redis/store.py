@@ -32,7 +32,7 @@ from vecstore.store.url import StoreURL, flag
 if TYPE_CHECKING:
     import redis
 
-    from vecstore.vectors import Vector
+    from vecstore.vectors import Matrix, Vector
 
 _DISTANCES: Final[Mapping[Metric, str]] = {"cosine": "COSINE", "dot": "IP", "euclidean": "L2"}
 _VERSION: Final = 1
@@ -86,6 +86,7 @@ class RedisStore(CollectionStore):
         batch_atomic=True,
         scoped_add_atomic=True,
         filtered_count=True,
+        native_ids=True,
         vectorless=True,
         keeps_extra=True,
         max_text_bytes=2**28,
@@ -321,13 +322,27 @@ class RedisStore(CollectionStore):
     def _search(
         self, vector: Vector, *, top_k: int, filter: Any, include_embedding: bool
     ) -> Iterable[Document]:
+        return self._nearest(vector, Selection(filter=filter), top_k, include_embedding)
+
+    def _search_selected(
+        self, vectors: Matrix, selection: Selection, *, top_k: int, include_embedding: bool
+    ) -> Iterable[Iterable[Document]]:
+        if selection.ids is None:  # the engine knows which keys to look among, not which to pass
+            return super()._search_selected(
+                vectors, selection, top_k=top_k, include_embedding=include_embedding
+            )
+        return (self._nearest(one, selection, top_k, include_embedding) for one in vectors)
+
+    def _nearest(
+        self, vector: Vector, selection: Selection, top_k: int, include_embedding: bool
+    ) -> list[Document]:
         if not self._exists("search"):
             return []
         foreign = ForeignRecords(self._title)
-        probe = vector.astype("<f4", copy=False)
+        probe, filter = vector.astype("<f4", copy=False), selection.filter
 
         def ask(size: int) -> list[str]:
-            return self._records.nearest(probe, size, filter)
+            return self._records.nearest(probe, size, filter, selection.ids)
 
         def read(ids: Sequence[str]) -> list[Document]:
             records = self._records.selected("search", ids, filter, True)

@@ -110,11 +110,16 @@ class Chosen(StoreSuiteBase):
         """
         store.add(self.documents(30, embedded=True))
         known = self.ids(*[f"doc-{number}" for number in range(0, 30, 3)])
-        many = [*self.ids(*[f"unknown-{number}" for number in range(5_000)]), *known]
+        many = self.ids(*[f"unknown-{number}" for number in range(5_000)])
+        for place, one in enumerate(known):  # some in each part, and the last at the end
+            many.insert(500 * (place + 1) + place, one)
         query = vector_of("query")
         every = store.search(vector=query, top_k=30)
         found = store.search(vector=query, top_k=30, ids=many)
         check_same_results(found, [one for one in every if one.id in known])
+        found = store.search(vector=query, top_k=2, offset=3, ids=many, filter="n >= 6")
+        among = [one for one in every if one.id in known and one.metadata["n"] >= 6]
+        check_same_results(found, among[3:5])
         found = store.search(vector=query, top_k=30, exclude_ids=many)
         check_same_results(found, [one for one in every if one.id not in known])
 

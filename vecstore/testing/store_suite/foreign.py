@@ -54,6 +54,10 @@ class Foreign(StoreSuiteBase):
         read(lambda: store.search(vector=nearest, top_k=len(ids) + 1))
         found, _ = _told(lambda: store.search(vector=nearest, top_k=len(ids)))
         assert len(found) == len(ids), "what was left out has to be made up for"
+        among = [*sorted(ids), "damaged"]
+        read(lambda: store.search(vector=nearest, top_k=len(among), ids=among))
+        found, _ = _told(lambda: store.search(vector=nearest, top_k=len(ids), ids=among))
+        assert len(found) == len(ids), "what was left out has to be made up for"
         assert _told(lambda: store.count("n >= 0"))[0] == len(ids)
         assert _told(store.count)[0] in (len(ids), len(ids) + 1)
 

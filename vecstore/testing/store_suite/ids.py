@@ -119,6 +119,27 @@ class Ids(StoreSuiteBase):
                 self.check_holds(store, list(left.values()))
         assert store.count() == 0
 
+    def test_each_can_be_looked_among(self, store: VectorStore) -> None:
+        """A search among ids reads one as a pattern or a query, or folds two together.
+
+        Usually: ``_search_selected`` writes ids into a query itself; bind them.
+        """
+        documents = self._documents()
+        store.add(documents)
+        ids = [document.id for document in documents]
+        query = vector_of("query")
+        for id in ids:
+            assert [one.id for one in store.search(vector=query, ids=[id])] == [id]
+        half, others = ids[::2], set(ids[1::2])
+        near = ["nobody", *[id + "?" for id in ids[:3]]]
+        most = min(len(ids), self.most_found)
+        found = store.search(vector=query, top_k=most, ids=[*near, *half])
+        assert {one.id for one in found} <= set(half)
+        assert len(found) == min(len(half), most)
+        found = store.search(vector=query, top_k=most, exclude_ids=[*half, *near])
+        assert {one.id for one in found} <= others
+        assert len(found) == min(len(others), most)
+
     def test_unknown_ids_are_unknown(self, store: VectorStore) -> None:
         """Neither an id that is close to a stored one, nor one that reads like a query.
 

@@ -58,6 +58,15 @@ class TakesThousandIds(SimpleVectorStore):
         return super()._search_selected(vectors, selection, **options)
 
 
+@caught_by("test_each_can_be_looked_among")
+class TrimsIdsItLooksAmong(SimpleVectorStore):
+    def _search_selected(self, vectors: Any, selection: Selection, **options: Any) -> Any:
+        if selection.ids is not None:
+            trimmed = dict.fromkeys(one.strip() for one in selection.ids)
+            selection = replace(selection, ids=tuple(trimmed))
+        return super()._search_selected(vectors, selection, **options)
+
+
 @caught_by("test_ids_outside_a_scope_are_unknown")
 class ChoosesByIdsAlone(SimpleVectorStore):
     def _search_selected(self, vectors: Any, selection: Selection, **options: Any) -> Any:

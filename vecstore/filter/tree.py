@@ -100,6 +100,8 @@ ORDERINGS = frozenset({Op.GT, Op.GTE, Op.LT, Op.LTE})
 COMPARISONS = ORDERINGS | {Op.EQ, Op.NE}
 MEMBERSHIPS = frozenset({Op.IN, Op.NIN})
 NULL_TESTS = frozenset({Op.ISNULL, Op.ISNOTNULL})
+SYMBOLS = {**{op.symbol: op for op in COMPARISONS}, "=": Op.EQ, "<>": Op.NE}
+"""How comparisons may be written in a text."""
 
 
 def literal_fault(op: Op, kind: Kind) -> tuple[str, str] | None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from vecstore.filter.checking import check_tree
 from vecstore.filter.limits import Limits
-from vecstore.filter.tree import Expression, Key, Op, read_comparison
+from vecstore.filter.tree import SYMBOLS, Expression, Key, Op, read_comparison
 from vecstore.filter.tree import read as node
 from vecstore.filter.values import RESERVED_PREFIX, Kind, Scalar
 from vecstore.grammar.faults import Fault
@@ -53,14 +53,7 @@ _BOOL, _NUMBER, _STRING, _LIST = Kind.BOOL, Kind.NUMBER, Kind.STRING, Kind.LIST
 _KINDS = {bool: _BOOL, int: _NUMBER, float: _NUMBER, str: _STRING}
 _EQUALITIES = (Op.EQ, Op.NE)
 _OPERATORS = {
-    "=": Op.EQ,
-    "==": Op.EQ,
-    "!=": Op.NE,
-    "<>": Op.NE,
-    ">": Op.GT,
-    ">=": Op.GTE,
-    "<": Op.LT,
-    "<=": Op.LTE,
+    **SYMBOLS,
     "IN": _IN,
     "NIN": _NIN,
     "NOT IN": _NIN,

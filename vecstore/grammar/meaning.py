@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from vecstore.filter.tree import Expression, Key, Op, Value, literal_fault
+from vecstore.filter.tree import SYMBOLS, Expression, Key, Op, Value, literal_fault
 from vecstore.filter.tree import read as node
 from vecstore.filter.values import (
     MAX_INTEGER_DIGITS,
@@ -38,16 +38,6 @@ Branch = tuple[Op, list[Any], int, int]
 
 # Taken out of their class once: each way there costs as much as making a small object.
 AND, OR, NOT, IN, NIN = Op.AND, Op.OR, Op.NOT, Op.IN, Op.NIN
-SYMBOLS = {
-    "=": Op.EQ,
-    "==": Op.EQ,
-    "!=": Op.NE,
-    "<>": Op.NE,
-    ">": Op.GT,
-    ">=": Op.GTE,
-    "<": Op.LT,
-    "<=": Op.LTE,
-}
 
 
 # --- conditions -------------------------------------------------------------------------------

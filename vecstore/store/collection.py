@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from itertools import islice
-from typing import Any, ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from vecstore.document import Document
 from vecstore.errors import ConfigurationError, DocumentError, SchemaMismatchError
@@ -15,6 +15,9 @@ from vecstore.filter.tree import Expression
 from vecstore.store.backend import Batch, Judge, Place, Selection
 from vecstore.store.base import VectorStore
 from vecstore.store.foreign import ForeignRecords
+
+if TYPE_CHECKING:
+    from vecstore.vectors import Matrix, Vector
 
 BATCH: Final = 256
 """Records in one request: what fits into the messages that servers take and send by default."""
@@ -220,3 +223,31 @@ class CollectionStore(VectorStore):
     def _native(self) -> Any:
         """The client; of an engine inside this process, take care that one thread uses it."""
         return self._call.client
+
+
+class NearestStore(CollectionStore):
+    """A store whose engine is asked for the nearest of one vector at a time, in one way for all."""
+
+    @abstractmethod
+    def _nearest(
+        self, vector: Vector, selection: Selection, top_k: int, include_embedding: bool
+    ) -> Iterable[Document]:
+        """What ``_search`` returns, among a selection: with ids only where ``_chooses`` says so."""
+
+    def _chooses(self, selection: Selection) -> bool:
+        """Whether the engine is asked to choose by ids; else they are read, or searched past."""
+        return True
+
+    def _search(
+        self, vector: Vector, *, top_k: int, filter: Any, include_embedding: bool
+    ) -> Iterable[Document]:
+        return self._nearest(vector, Selection(filter=filter), top_k, include_embedding)
+
+    def _search_selected(
+        self, vectors: Matrix, selection: Selection, *, top_k: int, include_embedding: bool
+    ) -> Iterable[Iterable[Document]]:
+        if not self._chooses(selection):
+            return super()._search_selected(
+                vectors, selection, top_k=top_k, include_embedding=include_embedding
+            )
+        return (self._nearest(one, selection, top_k, include_embedding) for one in vectors)

@@ -27,7 +27,7 @@ from vecstore.filter.tree import Expression
 from vecstore.filter.values import Kind
 from vecstore.store.backend import Batch, Judge, Place, Selection, changed, id_outside
 from vecstore.store.capabilities import Metric, StoreCapabilities
-from vecstore.store.collection import CollectionStore
+from vecstore.store.collection import NearestStore
 from vecstore.store.foreign import ForeignRecords
 from vecstore.store.limits import LONGEST_IN_FLOAT32, SHORTEST_IN_FLOAT32
 from vecstore.store.options import CommonOptions
@@ -37,7 +37,7 @@ from vecstore.store.url import StoreURL, flag
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
 
-    from vecstore.vectors import Matrix, Vector
+    from vecstore.vectors import Vector
 
 _MOST: Final = 2**31
 """More records than a search can be asked for."""
@@ -46,7 +46,7 @@ _SHORTEST_UNDER_DOT: Final = 1e-3
 """The engine ranks by 1 - dot in float32, where nothing is left of a product of 1e-8."""
 
 
-class ChromaStore(CollectionStore):
+class ChromaStore(NearestStore):
     """A collection of records: id, text, vector, and the metadata as JSON with its tokens.
 
     Args:
@@ -332,19 +332,8 @@ class ChromaStore(CollectionStore):
         for id, new in zip(ids, fields, strict=True):
             new.update({name: None for name in stored.get(id) or () if name not in new})
 
-    def _search(
-        self, vector: Vector, *, top_k: int, filter: Any, include_embedding: bool
-    ) -> Iterable[Document]:
-        return self._nearest(vector, Selection(filter=filter), top_k, include_embedding)
-
-    def _search_selected(
-        self, vectors: Matrix, selection: Selection, *, top_k: int, include_embedding: bool
-    ) -> Iterable[Iterable[Document]]:
-        if selection.ids is None:  # the engine knows which ids to look among, not which to pass
-            return super()._search_selected(
-                vectors, selection, top_k=top_k, include_embedding=include_embedding
-            )
-        return (self._nearest(one, selection, top_k, include_embedding) for one in vectors)
+    def _chooses(self, selection: Selection) -> bool:
+        return selection.ids is not None  # the engine knows which to look among, not which to pass
 
     def _nearest(
         self, vector: Vector, selection: Selection, top_k: int, include_embedding: bool

@@ -40,7 +40,7 @@ from vecstore.store.backend import (
     refuse_unwritable,
 )
 from vecstore.store.capabilities import Metric, StoreCapabilities
-from vecstore.store.collection import CollectionStore
+from vecstore.store.collection import NearestStore
 from vecstore.store.foreign import ForeignRecords
 from vecstore.store.limits import LONGEST_IN_FLOAT32, SHORTEST_IN_FLOAT32
 from vecstore.store.options import CommonOptions
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from lancedb.db import DBConnection
 
-    from vecstore.vectors import Matrix, Vector
+    from vecstore.vectors import Vector
 
 Result = TypeVar("Result")
 
@@ -69,7 +69,7 @@ _REFINED: Final = 20
 """Of an index that compresses vectors, so many times ``top_k`` are compared once more."""
 
 
-class LanceDBStore(CollectionStore):
+class LanceDBStore(NearestStore):
     """A table with a row for each document.
 
     Every search compares all rows that match, unless ``exact=False``: a vector index finds too few
@@ -275,16 +275,6 @@ class LanceDBStore(CollectionStore):
         if not interrupted and self._fresh >= _INDEXED_FROM:
             with suppress(BackendError):  # the documents are written
                 self._call.exclusively("add", tidy_grown)
-
-    def _search(
-        self, vector: Vector, *, top_k: int, filter: Any, include_embedding: bool
-    ) -> Iterable[Document]:
-        return self._nearest(vector, Selection(filter=filter), top_k, include_embedding)
-
-    def _search_selected(
-        self, vectors: Matrix, selection: Selection, *, top_k: int, include_embedding: bool
-    ) -> Iterable[Iterable[Document]]:
-        return (self._nearest(one, selection, top_k, include_embedding) for one in vectors)
 
     def _nearest(
         self, vector: Vector, selection: Selection, top_k: int, include_embedding: bool

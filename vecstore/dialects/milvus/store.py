@@ -38,7 +38,7 @@ from vecstore.filter.convert import Compiled
 from vecstore.filter.tree import Expression
 from vecstore.store.backend import Batch, Place, Selection, changed
 from vecstore.store.capabilities import Metric, StoreCapabilities
-from vecstore.store.collection import BATCH, CollectionStore
+from vecstore.store.collection import BATCH, NearestStore
 from vecstore.store.foreign import ForeignRecords
 from vecstore.store.limits import LONGEST_IN_FLOAT32, SHORTEST_IN_FLOAT32, RecordLimits
 from vecstore.store.options import CommonOptions
@@ -48,7 +48,7 @@ from vecstore.store.url import StoreURL, flag
 if TYPE_CHECKING:
     from pymilvus import MilvusClient
 
-    from vecstore.vectors import Matrix, Vector
+    from vecstore.vectors import Vector
 
 Layout = Literal["exact", "plain"]
 Consistency = Literal["Strong", "Session", "Bounded", "Eventually"]
@@ -67,7 +67,7 @@ _READ_RATHER: Final = 500
 with some ids it looks up, which is sooner in any case."""
 
 
-class MilvusStore(CollectionStore):
+class MilvusStore(NearestStore):
     """A collection of rows: id, text, metadata as JSON with its tags, and the vector.
 
     Args:
@@ -311,20 +311,9 @@ class MilvusStore(CollectionStore):
             self._upsert("add", made)
             return [batch.ids[row] for row in rows]
 
-    def _search(
-        self, vector: Vector, *, top_k: int, filter: Any, include_embedding: bool
-    ) -> Iterable[Document]:
-        return self._nearest(vector, Selection(filter=filter), top_k, include_embedding)
-
-    def _search_selected(
-        self, vectors: Matrix, selection: Selection, *, top_k: int, include_embedding: bool
-    ) -> Iterable[Iterable[Document]]:
+    def _chooses(self, selection: Selection) -> bool:
         few = selection.ids is not None or len(selection.excluded) <= _READ_RATHER
-        if (self._call.lite and few) or not self._records.can_exclude(selection.excluded):
-            return super()._search_selected(
-                vectors, selection, top_k=top_k, include_embedding=include_embedding
-            )
-        return (self._nearest(one, selection, top_k, include_embedding) for one in vectors)
+        return not (self._call.lite and few) and self._records.can_exclude(selection.excluded)
 
     def _nearest(
         self, vector: Vector, selection: Selection, top_k: int, include_embedding: bool

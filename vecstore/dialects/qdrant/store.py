@@ -38,7 +38,7 @@ from vecstore.filter.convert import Compiled
 from vecstore.filter.tree import LOGICAL, Expression
 from vecstore.store.backend import Batch, Judge, Selection, id_outside
 from vecstore.store.capabilities import Metric, StoreCapabilities
-from vecstore.store.collection import BATCH, CollectionStore
+from vecstore.store.collection import BATCH, NearestStore
 from vecstore.store.foreign import ForeignRecords
 from vecstore.store.limits import LONGEST_IN_FLOAT32, SHORTEST_IN_FLOAT32
 from vecstore.store.options import CommonOptions
@@ -57,7 +57,7 @@ _MAX_COST = 75
 microseconds for a small one; the local mode tries them in Python, in about the same time."""
 
 
-class QdrantStore(CollectionStore):
+class QdrantStore(NearestStore):
     """A collection of points, each with its document's id, text and metadata as payload.
 
     Args:
@@ -364,19 +364,9 @@ class QdrantStore(CollectionStore):
                 error.stored_ids = self._records.written("add", points, ids)
             raise
 
-    def _search(
-        self, vector: Vector, *, top_k: int, filter: Any, include_embedding: bool
-    ) -> Iterable[Document]:
-        return self._nearest(vector, Selection(filter=filter), top_k, include_embedding)
-
-    def _search_selected(
-        self, vectors: Matrix, selection: Selection, *, top_k: int, include_embedding: bool
-    ) -> Iterable[Iterable[Document]]:
-        if self._call.local:  # which would hold every point against the ids, one after the other
-            return super()._search_selected(
-                vectors, selection, top_k=top_k, include_embedding=include_embedding
-            )
-        return (self._nearest(one, selection, top_k, include_embedding) for one in vectors)
+    def _chooses(self, selection: Selection) -> bool:
+        # Local mode would hold every point against the ids, one after the other.
+        return not self._call.local
 
     def _nearest(
         self, vector: Vector, selection: Selection, top_k: int, include_embedding: bool

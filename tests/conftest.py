@@ -21,6 +21,8 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
+import tempfile
 from collections.abc import Iterable, Iterator, Set
 from functools import cache
 from inspect import isfunction
@@ -34,6 +36,7 @@ from tests.workers import send_news_only
 pytest.register_assert_rewrite("vecstore.testing")
 
 _PARAM = type(pytest.param())
+_FOLDER = pytest.StashKey[str]()
 
 # How long an example takes says more about the machine's other guests than about the code.
 settings.register_profile(
@@ -50,6 +53,23 @@ settings.register_profile("heavy", settings.get_profile("local"), max_examples=1
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if "CI" in os.environ else "local")
 )
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest reads the option
+def pytest_configure(config: pytest.Config) -> None:
+    """A folder of this run's own for what tests write.
+
+    pytest closes its usual one to all others each time that somebody starts it, and as root the
+    embedded PostgreSQL is another user, whose way into its data that would be.
+    """
+    if config.option.basetemp is None and not hasattr(config, "workerinput"):
+        config.option.basetemp = config.stash[_FOLDER] = tempfile.mkdtemp(prefix="vecstore-tests-")
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    folder = session.config.stash.get(_FOLDER, None)
+    if folder is not None and exitstatus == pytest.ExitCode.OK:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at -m
@@ -92,6 +112,16 @@ def pytest_collection() -> Iterator[None]:
 
 def pytest_runtest_setup() -> None:
     remember_paths()
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """After each module, keep out of garbage collection what stays: modules, caches, reports.
+
+    It would be walked again and again, a second and more each time: a sixth of the whole run.
+    """
+    if nextitem is not None and item.path != nextitem.path:
+        gc.collect()
+        gc.freeze()
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

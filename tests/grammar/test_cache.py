@@ -4,12 +4,11 @@ import os
 import signal
 import sys
 import threading
-import time
 import tracemalloc
-from collections.abc import Callable
 
 import pytest
 
+from tests.clock import cpu_seconds
 from vecstore import Expression, F, FilterSyntaxError, Key, Limits, Op, parse
 from vecstore.grammar import parser
 from vecstore.grammar.parser import MAX_BYTES, MAX_ENTRIES, TreeCache, tree_bytes
@@ -157,13 +156,6 @@ def test_a_hit_is_fast() -> None:
     text = " AND ".join(f"k{number} == 'some text'" for number in range(60))
     parse(text)
     others = [f"{text} AND n == {number}" for number in range(20)]
-    reading = _seconds(lambda: [parse(other) for other in others])
-    hits = min(_seconds(lambda: [parse(text) for _ in range(200)]) for _ in range(20))
+    reading = cpu_seconds(lambda: [parse(other) for other in others])
+    hits = min(cpu_seconds(lambda: [parse(text) for _ in range(200)]) for _ in range(20))
     assert hits / 200 < reading / 20 / 50
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    """Of this process, whatever else the machine is doing."""
-    start = time.process_time()
-    work()
-    return time.process_time() - start

@@ -58,7 +58,7 @@ def place(folder: Path, engine: str, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 def check_servers_ended(folder: Path) -> None:
     """Nothing of an embedded server is left; one whose user was killed ends a moment later."""
-    ends = time.monotonic() + 20
+    ends = time.monotonic() + 60
     while any(servers_of(str(folder / name)) for name in ("pg", "redis")):
         assert time.monotonic() < ends, "an embedded server is left"
         time.sleep(0.05)

@@ -159,6 +159,7 @@ def test_a_missing_peer_is_skipped_by_name(capsys: pytest.CaptureFixture[str]) -
     assert shown.count("skipped: absent (not installed: pip install no-such-package)") == 1
 
 
+@pytest.mark.wide
 def test_benchmarks_in_memory_run_without_any_peer(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -27,6 +27,7 @@ def test_every_extra_has_a_program() -> None:
         compile(program, "smoke", "exec")
 
 
+@pytest.mark.wide
 def test_programs_of_extras_do_what_they_are_for(tmp_path: Path) -> None:
     """Those that need no engine, in one process."""
     names = ("pdf", "html", "html-main", "markdown", "detect", "sql", "parquet", "fast", "openai")

@@ -77,6 +77,7 @@ SHOWN = {
         pytest.param(("-v",), {"testreport", "logfinish", "logstart"}, marks=pytest.mark.wide),
     ],
 )
+@pytest.mark.wide
 def test_a_run_on_two_workers_shows_all_that_is_news(
     options: tuple[str, ...], sent: set[str], tmp_path: Path
 ) -> None:

@@ -268,6 +268,7 @@ def test_the_demo_as_a_user_runs_it(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.wide
 def test_the_report_holds_what_the_filters_select(
     run: Run, small_library: list[Document], local: PineconeServer, weaviate: WeaviateServer
 ) -> None:

@@ -195,6 +195,7 @@ def test_sizes_are_within_what_the_engine_takes_or_refused(installed: type[Diale
         pytest.param("", 20, marks=pytest.mark.wide),
     ],
 )
+@pytest.mark.wide
 def test_its_own_tests_pass(only: str, count: int, tmp_path: Path) -> None:
     """The conformance kit, run as someone outside would: in the package's folder, by pytest."""
     places = [str(EXAMPLE / "src"), str(EXAMPLE.parents[1])]

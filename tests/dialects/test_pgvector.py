@@ -356,6 +356,7 @@ def test_equality_uses_the_index(filter: str, many_rows: PostgresRows) -> None:
         Expression(Op.AND, *[F.x.in_([n, n + 1, 7]) for n in range(40)]),
     ],
 )
+@pytest.mark.wide
 def test_many_equalities_do_not_multiply_the_work_of_the_index(
     filter: Expression, many_rows: PostgresRows
 ) -> None:
@@ -399,6 +400,7 @@ def test_long_lists_are_looked_up_and_not_compared_one_by_one(
 @pytest.mark.parametrize(
     ("seed", "rounds"), [(52, 12), pytest.param(53, 28, marks=pytest.mark.wide)]
 )
+@pytest.mark.wide
 def test_long_conditions_select_the_same(
     postgres_dsn: str, gin: bool, seed: int, rounds: int
 ) -> None:

@@ -130,6 +130,7 @@ def run(script: str, path: Path, times: int, way: str) -> list[str]:
 
 @pytest.mark.parametrize("way", ["alone", pytest.param("sidecar", marks=pytest.mark.wide)])
 @pytest.mark.parametrize("times", [60, pytest.param(2_000, marks=pytest.mark.heavy)])
+@pytest.mark.wide
 def test_a_process_killed_while_saving_leaves_the_file_whole(
     tmp_path: Path, times: int, way: str
 ) -> None:
@@ -142,6 +143,7 @@ def test_a_process_killed_while_saving_leaves_the_file_whole(
 
 @pytest.mark.parametrize("way", ["alone", "sidecar"])
 @pytest.mark.parametrize("times", [25, pytest.param(500, marks=pytest.mark.heavy)])
+@pytest.mark.wide
 def test_two_processes_saving_to_one_path(tmp_path: Path, times: int, way: str) -> None:
     seen, loads = run(RACING, tmp_path / "kb.json", times, way)
     assert seen == "[1, 2"

@@ -360,6 +360,7 @@ def test_a_save_that_is_broken_off_right_after_a_step(
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and kill")
+@pytest.mark.wide
 def test_killed_at_every_step(path: Path) -> None:
     """Of each call of the system: the old pair or the new one, and nothing is left for long."""
     versions = [filled(mark, count) for mark, count in ((1, 50), (2, 70))]

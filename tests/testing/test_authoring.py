@@ -119,6 +119,7 @@ def test_a_store_from_outside_sets_nothing_of_the_bases_own(name: str) -> None:
     store.close()
 
 
+@pytest.mark.wide
 def test_the_suites_of_the_page_run_as_they_stand(tmp_path: Path) -> None:
     conftest, tests = re.findall(r"^```python\n(.*?)^```", SUITES, re.DOTALL | re.MULTILINE)
     assert len(conftest.strip().splitlines()) <= 6

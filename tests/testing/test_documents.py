@@ -61,6 +61,7 @@ SLIPS = {
 }
 
 
+@pytest.mark.wide
 def test_a_slip_in_it_would_be_found(tmp_path: Path) -> None:
     code = "".join(BLOCKS)
     slipped = {}
@@ -73,6 +74,7 @@ def test_a_slip_in_it_would_be_found(tmp_path: Path) -> None:
     assert re.search(r"^\d failed, \d passed", output, re.MULTILINE), output
 
 
+@pytest.mark.wide
 def test_the_report_of_the_other_page_is_what_it_prints(tmp_path: Path) -> None:
     asked = "return self._labelled(atom.op in (Op.EQ, Op.IN), equal)"
     slip = (

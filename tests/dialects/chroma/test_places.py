@@ -85,6 +85,7 @@ OPEN = """
 """
 
 
+@pytest.mark.wide
 def test_one_process_at_a_time_has_a_folder(tmp_path: Path) -> None:
     folder = tmp_path / "kb"
     with ChromaStore("docs", path=folder, dimension=2) as store:

@@ -141,6 +141,7 @@ class TestClients:
             list(pool.map(work, range(8)))
         assert sorted(one.id for one in store.scan()) == [f"shared-{number}" for number in range(6)]
 
+    @pytest.mark.wide
     def test_a_file_that_another_process_has_open(
         self, folder: Path, caplog: pytest.LogCaptureFixture
     ) -> None:

@@ -82,6 +82,7 @@ FULL = {
         pytest.param("segment", "kill", marks=pytest.mark.heavy),
     ],
 )
+@pytest.mark.wide
 def test_what_was_acknowledged_survives(folder: Path, full: str, end: str) -> None:
     size, environment = FULL[full]
     path = str(folder / "docs.db")

@@ -90,6 +90,7 @@ def killed(path: Path, number: int) -> int:
     return subprocess.run(command, check=False).returncode
 
 
+@pytest.mark.wide
 def test_a_killed_owner_leaves_nothing_locked(folder: Path) -> None:
     assert killed(folder / "docs.db", 0) == -9
     with MilvusStore("docs", uri=str(folder / "docs.db")) as store:
@@ -147,6 +148,7 @@ FORKED = """
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 @pytest.mark.parametrize("end", ["exit", pytest.param("outlive", marks=pytest.mark.heavy)])
+@pytest.mark.wide
 def test_a_forked_child_is_told_at_once_and_leaves_the_file_alone(folder: Path, end: str) -> None:
     path = str(folder / "docs.db")
     ran = subprocess.run(

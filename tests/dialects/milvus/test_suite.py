@@ -28,8 +28,11 @@ from vecstore.testing import (
 )
 from vecstore.testing.store_suite.embedders import vector_of
 from vecstore.testing.store_suite.lives import Lives
+from vecstore.testing.store_suite.ordered import Ordered
+from vecstore.testing.store_suite.paging import Paging
 from vecstore.testing.store_suite.reading import Reading
 from vecstore.testing.store_suite.searching import Searching
+from vecstore.testing.store_suite.statistics import Statistics
 from vecstore.testing.store_suite.updating import Updating
 
 _numbers = count(1)
@@ -76,10 +79,19 @@ class InFile(OnMilvus):
 
 class TestInFile(InFile, StoreSuite):
     # test_writers.py and test_stress.py have threads on one file as well.
-    repeats = (*ON_AN_ENGINE_REPEATED, *OF_THE_BASE, "test_eight_threads")
+    repeats = (
+        *ON_AN_ENGINE_REPEATED,
+        *OF_THE_BASE,
+        Ordered,
+        Paging,
+        Statistics,
+        "test_eight_threads",
+        "test_ten_thousand_documents",
+    )
 
 
 class TestAwaited(InFile, AsyncStoreSuite):
+    whole = "heavy"
     chosen = AWAITED
 
 

@@ -197,6 +197,7 @@ class TestRestarts:
             assert store.search(vector=[1, 0], top_k=3)
         store.close()
 
+    @pytest.mark.wide
     def test_a_killed_writer_leaves_no_half_batch(self, own_server: Any) -> None:
         program = textwrap.dedent(
             """
@@ -313,6 +314,7 @@ class TestEmbedded:
         with open_store(url) as again:
             assert again.count() == 5
 
+    @pytest.mark.wide
     def test_processes_share_a_folder(self, folder: Path) -> None:
         url = f"pgvector+embedded://{folder}/pg?table=docs"
         program = textwrap.dedent(

@@ -130,6 +130,7 @@ class TestStore(OnPinecone, PersistentStoreTests, StoreSuite):
 
 
 class TestAwaited(OnPinecone, AsyncStoreSuite):
+    whole = "heavy"
     chosen = AWAITED[:3]
 
 
@@ -138,15 +139,18 @@ class TestScoped(OnPinecone, ScopedStoreSuite):
 
 
 class TestObserved(OnPinecone, ObservedStoreSuite):
+    whole = "heavy"
     chosen = ()
 
 
 class TestDotScores(OnPinecone, StoreSuite):
+    whole = "heavy"
     metric: ClassVar[Metric] = "dot"
     chosen = ("test_known_scores", "test_a_given_vector_of_zeros")
 
 
 class TestEuclideanScores(OnPinecone, StoreSuite):
+    whole = "heavy"
     metric: ClassVar[Metric] = "euclidean"
     chosen = ("test_known_scores", "test_a_given_vector_of_zeros", "test_keeps_norm")
 

@@ -37,6 +37,7 @@ class TestClients:
         with pytest.raises(ConfigurationError, match=r"where Qdrant is|either a client"):
             QdrantStore("docs", **options)
 
+    @pytest.mark.wide
     def test_a_folder_that_another_process_has_open(self, tmp_path: Path) -> None:
         program = f"""
             from vecstore.dialects.qdrant.store import QdrantStore

@@ -324,6 +324,7 @@ class TestFailures:
 @needs_fork
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 class TestForks:
+    @pytest.mark.wide
     def test_a_folder_stays_the_parents(self, tmp_path: Path) -> None:
         store = QdrantStore("docs", path=str(tmp_path), dimension=2)
         store.add([document("a")])

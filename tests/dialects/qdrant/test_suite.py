@@ -32,7 +32,9 @@ from vecstore.testing.store_suite.embedders import vector_of
 from vecstore.testing.store_suite.extra import Extra
 from vecstore.testing.store_suite.ids import Ids
 from vecstore.testing.store_suite.lives import Lives
+from vecstore.testing.store_suite.ordered import Ordered
 from vecstore.testing.store_suite.searching import Searching
+from vecstore.testing.store_suite.statistics import Statistics
 from vecstore.testing.store_suite.updating import Updating
 
 _numbers = count(1)
@@ -68,10 +70,11 @@ class InMemory:
 
 
 class TestInMemory(InMemory, StoreSuite):
-    repeats = (*ON_AN_ENGINE_REPEATED, *OF_THE_BASE)
+    repeats = (*ON_AN_ENGINE_REPEATED, *OF_THE_BASE, Ordered, Statistics, "test_eight_threads")
 
 
 class TestAwaited(InMemory, AsyncStoreSuite):
+    whole = "heavy"
     chosen = AWAITED
 
 

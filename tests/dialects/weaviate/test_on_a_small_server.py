@@ -88,11 +88,12 @@ class TestOnASmallServer(OnASmallServer, StoreSuite):
         "test_scan_sees_every_document_once",
         "test_scan_while_others_write",
         "test_scan_without_texts",
-        "test_eight_threads",
     )
+    repeats = ("test_update_many", "test_delete_many_ids")  # at length; shorter ones stay
 
 
 class TestOfATenant(OnASmallServer, StoreSuite):
+    whole = "heavy"
     metric: ClassVar[Metric] = "euclidean"
     chosen = ("test_a_random_life", "test_set_and_unset", "test_delete_by_filter_and_by_both")
 

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[3]
 
 PROJECT = """
@@ -48,6 +50,7 @@ def run(folder: Path, *arguments: str, path: Path | None = None) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.wide
 def test_no_settings_are_needed_and_failures_show_their_values(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text(PROJECT, "utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\n", "utf-8")
@@ -60,6 +63,7 @@ def test_no_settings_are_needed_and_failures_show_their_values(tmp_path: Path) -
     assert "warning" not in output.lower()
 
 
+@pytest.mark.wide
 def test_the_example_tests_itself(tmp_path: Path) -> None:
     example = ROOT / "examples" / "vecstore-lite"
     (tmp_path / "test_store.py").write_bytes((example / "tests" / "test_store.py").read_bytes())

@@ -60,6 +60,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.wide
 def test_a_broken_store_is_caught(outcomes: dict[str, str], name: str) -> None:
     assert outcomes[name] != "passed"
     assert outcomes[name]

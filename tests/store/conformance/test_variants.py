@@ -41,8 +41,10 @@ class TestObservedInMemory(InMemory, ObservedStoreSuite):
 
 
 class TestAwaitedInLite(InLite, AsyncStoreSuite):
+    whole = "heavy"
     chosen = AWAITED
 
 
 class TestScopedInLite(InLite, ScopedStoreSuite):
+    whole = "heavy"
     chosen = SCOPED

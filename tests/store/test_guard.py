@@ -240,6 +240,25 @@ def test_a_scan_that_is_left_does_not_hold_up_closing() -> None:
     store.close()
 
 
+def test_a_scan_that_cannot_be_ended_says_so() -> None:
+    class Fails(MinimalStore):
+        def _scan(self, filter: Any, **options: Any) -> Iterator[Document]:
+            try:
+                yield from super()._scan(filter, **options)
+            finally:
+                raise OSError("hunter2 of the engine")
+
+    store = Fails(dimension=2)
+    store.add(documents(3))
+    scan = store.scan(batch_size=1)
+    next(scan)
+    with pytest.raises(BackendError, match="failed in scan with OSError") as caught:
+        scan.close()  # type: ignore[attr-defined]
+    assert isinstance(caught.value.__cause__, OSError)
+    assert "hunter2" not in str(caught.value)
+    store.close()  # which waits for nothing that the scan left
+
+
 class Lazy(MinimalStore):
     """Returns generators everywhere, which fail when they are read."""
 

@@ -794,6 +794,32 @@ def test_an_observer_that_fails_when_noting_changes_nothing() -> None:
     assert store.count("n >= 90", residual="evaluate") == 10
 
 
+@quiet
+def test_an_observer_that_changes_what_it_is_told_changes_it_for_no_other() -> None:
+    class Emptying(Noting):
+        def start(self, operation: str, attributes: Any) -> Any:
+            told = super().start(operation, attributes)
+            attributes.clear()
+            return told
+
+        def note(self, started: Any, attributes: Any) -> None:
+            attributes.clear()
+
+    class Starting(Noting):
+        def start(self, operation: str, attributes: Any) -> Any:
+            told = super().start(operation, attributes)
+            told.update(attributes)
+            return told
+
+    other = Starting()
+    store = memory(observers=[Emptying(), other])
+    assert store.count("n >= 90", residual="evaluate") == 10
+    operation, told = other.told[-1]
+    assert operation == "count"
+    assert told["db.system.name"] == "memory"
+    assert told["vecstore.residual.clauses"] == 1
+
+
 # --- explain ------------------------------------------------------------------------------------
 
 

@@ -48,7 +48,7 @@ class Listener:
     def start(self, operation: str, attributes: dict[str, Any]) -> Any:
         """Tell of the beginning; None when that fails."""
         try:
-            return (self._observer.start(operation, attributes),)
+            return (self._observer.start(operation, dict(attributes)),)
         except Exception as error:
             self.failed(error)
             return None

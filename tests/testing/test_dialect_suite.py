@@ -93,7 +93,6 @@ class ForgetsTheAbsent(Memory):
         return atom if atom.op is not Op.NE else atom & Expression(Op.ISNOTNULL, atom.key)
 
 
-@pytest.mark.wide
 def test_a_right_dialect_passes() -> None:
     assert failures(suite_of(Memory()), *TESTS) == {}
     assert len(TESTS) == 17

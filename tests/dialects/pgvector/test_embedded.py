@@ -120,7 +120,7 @@ def test_nobody_left_after_a_kill(folder: Path) -> None:
     assert not runs(server)
 
 
-@pytest.mark.parametrize("lines", [0, 1, 7])
+@pytest.mark.parametrize("lines", [0, 7])
 def test_a_server_that_is_still_starting_is_waited_for(folder: Path, lines: int) -> None:
     place = folder / "pg"
     other = user(place, "other")

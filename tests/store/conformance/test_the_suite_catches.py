@@ -18,6 +18,8 @@ from tests.store.conformance.broken.changing import LocksWhileItScans
 from vecstore.testing import PersistentStoreTests, StoreSuite
 from vecstore.testing.store_suite.embedders import DIMENSION
 
+pytestmark = pytest.mark.wide
+
 ROOT = Path(__file__).resolve().parents[3]
 SUITES = "tests/store/conformance/broken_suites.py"
 TESTS = sorted({name.partition("::")[2] for name in BROKEN})
@@ -60,7 +62,6 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", BROKEN)
-@pytest.mark.wide
 def test_a_broken_store_is_caught(outcomes: dict[str, str], name: str) -> None:
     assert outcomes[name] != "passed"
     assert outcomes[name]
